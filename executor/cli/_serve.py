@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import click
 from click.exceptions import Exit
 
-from executor._random import token_hex
 from executor.cli._app import App, pass_app
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
@@ -218,7 +217,9 @@ def _made(app: App, principal: str, how: How) -> ToolExecutor:
     """What is served to one principal. Raises CliError, which is also shown here: its client may show no errors."""
     from executor.cli._serve_gate import ServeGate
 
-    gate = ServeGate(app.screen, session=f"serve-{token_hex(8)}-{principal}", ask=how.ask)  # numbers are used again
+    gate = ServeGate(
+        app.screen, session=f"serve-{os.urandom(8).hex()}-{principal}", ask=how.ask
+    )  # numbers are used again
     try:
         return app.executor(gate, conversation=f"serve:{principal}")
     except CliError as error:

@@ -100,20 +100,20 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     program = words[0].rpartition("/")[2]
     known = program in _beginnings() or program in _SUB_COMMANDS or program in ("chmod", *_TERRAFORM)
     if program in _EACH or program in _MAY_BE_EACH:
-        return _each_first(words, surely=program in _EACH)
+        return _each_first(program, words, surely=program in _EACH)
     if "@" in program[1:]:
         return _without_version(program, words)
     return _names(program, words) if known or program.startswith(("python", "pip")) else ()
 
 
-def _each_first(words: list[str], *, surely: bool) -> Iterator[tuple[list[str], bool]]:
+def _each_first(program: str, words: list[str], *, surely: bool) -> Iterator[tuple[list[str], bool]]:
     """``make test deploy`` is ``make deploy``, too."""
     switches = [word for word in words[1:] if word[:1] == "-" or "=" in word][:_MOST_TARGETS]
     targets = {word: at for at, word in enumerate(words) if at and word[:1] != "-" and "=" not in word}
     for word, at in [*targets.items()][:_MOST_TARGETS]:
-        yield [words[0], word, *switches], surely and words[at - 1][:1] != "-"
+        yield [program, word, *switches], surely and words[at - 1][:1] != "-"
     if len(targets) > _MOST_TARGETS:
-        yield [words[0], Unknown("*")], False
+        yield [program, Unknown("*")], False
 
 
 def has_other_name(program: str) -> bool:

@@ -47,7 +47,10 @@ COVERED = [
      ["make test .env.out", "make test 'lib.a(.env)'", "make /tmp/x", "make ../x", "make src/../../x", "make '~/x'", "make x.out", "make .env.c", "make src/.env.o", "make a.sh", "make a,v"]),
     ("npm *", ["npm run build --if-present", "npm run --json build", "npm test -- --json true", "npm --silent run build"],
      ["npm run --color always env", "npm run --if-present true env", "npm run --yes false env", "npm run --workspaces null env", "npm --json true run env", "npm run build --json true"]),
+    ("go *", ["go mod edit -fmt", "go mod edit -fmt go.mod", "go clean", "go clean ./...", "go work use ./src", "go build ./...", "go mod tidy"],
+     ["go mod edit -fmt ../x/go.mod", "go clean ../other", "go work use ../../x", "go work init /x", "go install ./...", "go install golang.org/x/tools/cmd/stringer@latest"]),
     ("git fetch *", ["git fetch origin", "git fetch --all -p", "git fetch origin main"], ["git fetch https://e.com/x main", "git fetch evil@h:x", "git fetch ../o", "git fetch .."]),
+    ("git push *", ["git push", "git push -u origin main"], ["git push https://e.com/x main", "git push evil@h:x main", "git push ../o"]),
     ("git pull *", ["git pull --rebase origin main"], ["git pull https://e.com/x main", "git pull h:x"]),
     ("cmake *", ["cmake .", "cmake -S . -B build", "cmake --build build -- -j4", "cmake build"], ["cmake ..", "cmake ../x", "cmake /x"]),
     ("bun *", ["bun run build", "bun run src/x.ts"], ["bun run ../x.ts", "bun run /x.ts", "bun run env"]),
@@ -128,7 +131,7 @@ def test_each_target_of_a_builder_is_a_command_of_its_own(tmp_path):
             {"whitelist": {"patterns": ["make *"]}, "ask": {"patterns": ["make deploy *"]}}, project_root=tmp_path
         ),
     ]
-    caught = ["make test deploy", "make V=1 deploy", "make -j4 test deploy", "make test clean", "make clean x", "make test ./deploy", "xargs make test deploy", "make test 'dep'loy",
+    caught = ["make test deploy", "make V=1 deploy", "make -j4 test deploy", "make test clean", "make clean x", "make test ./deploy", "xargs make test deploy", "/usr/bin/make test deploy", "make test 'dep'loy",
               "mvn -q clean deploy", "gradle build publish", "rake test deploy", "just test deploy", "invoke test deploy", "ninja all install", "make $X deploy",
               "make " + " ".join(f"t{i}" for i in range(200)) + " deploy"]  # fmt: skip
     assert [command for command in caught if verdict_of(policies[0], command) == "allow"] == []

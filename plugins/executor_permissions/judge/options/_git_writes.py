@@ -82,7 +82,7 @@ WRITES: dict[str, Entry] = {
     "push": Entry(
         "network",
         MANUAL,
-        "remote refspec*",
+        "remotename refspec*",
         "-u -n -v -q -4 -6 --all --branches --tags --follow-tags --no-follow-tags --set-upstream --dry-run "
         "--porcelain --verbose --quiet --progress --no-progress --atomic --no-atomic --thin --no-thin --signed? "
         "--no-signed --ipv4 --ipv6 --no-verify --verify --recurse-submodules: --no-recurse-submodules "

@@ -224,7 +224,8 @@ PROGRAMS: dict[str, Entry] = {
                 "-modcacherw -memprofilerate:",
                 traits="words bool",
             ),
-            "vet build install": Entry(
+            "install": Entry("builder", MANUAL, "code*", "-v -x -n", traits="spell words bool"),
+            "vet build": Entry(
                 "builder",
                 MANUAL,
                 "code*",
@@ -254,7 +255,7 @@ PROGRAMS: dict[str, Entry] = {
                     "edit": Entry(
                         "writer",
                         MANUAL,
-                        "text*",
+                        "change*",
                         "-fmt -json -print -require: -droprequire: -exclude: -go: -module: -retract:",
                         traits="words bool",
                     ),
@@ -270,7 +271,7 @@ PROGRAMS: dict[str, Entry] = {
             "clean": Entry(
                 "writer",
                 MANUAL,
-                "text*",
+                "write*",
                 "-n -x -i -r -cache -testcache -modcache -fuzzcache",
                 traits="words bool",
             ),
@@ -278,7 +279,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "",
-                subs={"sync init use vendor": Entry("builder", MANUAL, "text*", "-r -v", traits="words bool")},
+                subs={"sync init use vendor": Entry("builder", MANUAL, "code*", "-r -v", traits="words bool")},
             ),
             "run": Entry(
                 "builder",
