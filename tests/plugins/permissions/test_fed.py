@@ -117,7 +117,7 @@ def test_git_is_led_nowhere_by_a_name(policy, command):
     [
         ("tar *", ["tar -tL20 -f a.tar", "tar -tM -f a.tar"], ["tar -tf a.tar"]),
         ("python *", ["python -m unittest discover ../x", "python -m unittest discover /x"], ["python -m unittest discover tests", "python -m unittest -v"]),
-        ("cmake *", ["cmake ../x", "cmake --build /tmp/x"], ["cmake .", "cmake ..", "cmake -S . -B build", "cmake --build build"]),
+        ("cmake *", ["cmake ..", "cmake ../x", "cmake --build /tmp/x"], ["cmake .", "cmake -S . -B build", "cmake --build build"]),
         ("curl *", ["curl '{localhost:1/,file:///x/.env}'", "curl 'http://x/[1-9]'", "curl --resolve a:443:6.6.6.6 https://a/"], ["curl -s 'http://x/a?b=1'"]),
         ("sqlite3 *", ["sqlite3 -readonly x.db \"select data from fsdir('.env')\"", "sqlite3 file:../x.db 'select 1'"], ["sqlite3 -readonly x.db 'select 1'"]),
         ("rpm *", ["rpm -fE '%(id)'", "rpm --eval '%(id)'"], ["rpm -qa", "rpm -qf /bin/sh"]),

@@ -155,7 +155,7 @@ def test_other_values_are_checked_by_their_kind():
         "filename": ([".patch", "x"], ["/x", "a/b"]),
         "npmpackage": (["react", "@types/node@20", "a@^1.0.0", "a@latest"], ["../x", "./x", "/x", "a/b", "https://x", "git+ssh://x", "file:x", "-x"]),
         "readcontext": ([".", "a/b"], ["https://x/y.git", "git@x:y"]),
-        "remotename": (["origin", "upstream"], ["https://x/y", "git@x:y/z", "x:y", "a/b", "../x", "..", "/x", "ext::sh -c x"]),
+        "remotename": (["origin", "upstream", "me/fork"], ["https://x/y", "git@x:y/z", "x:y", "../x", "..", "/x", "ext::sh -c x"]),
         "codeproject": (["a.csproj"], ["/p:X=y", "/logger:x"]),
         "refname": (["HEAD", "ORIG_HEAD", "refs/heads/a/b"], ["config", "hooks/x", "../x", "refs/../config", "refs/heads/../../x"]),
         "number": (["1", "-1", "+12"], ["", "x", "1234567890", "1.5", "--1"]),

@@ -150,3 +150,10 @@ def test_each_target_of_a_builder_is_a_command_of_its_own(tmp_path):
         "make cleanup",
     ]
     assert [command for command in others if verdict_of(policies[0], command) != "allow"] == []
+
+
+def test_what_is_built_is_the_project_from_wherever_it_is_named(tmp_path):
+    (tmp_path / "build").mkdir()
+    policy = Policy.from_dict({"whitelist": {"patterns": ["cmake *", "cd *", "mkdir *"]}}, project_root=tmp_path)
+    for command, expected in (("cd build && cmake ..", "allow"), ("mkdir -p build && cd build && cmake ..", "allow"), ("cmake ..", "ask"), ("cd build; cmake ..", "ask"), ("cd build && cmake ../..", "ask")):  # fmt: skip
+        assert verdict_of(policy, command) == expected, command

@@ -58,9 +58,6 @@ _MANUAL = re.compile(r"[A-Za-z0-9_.:+@-]+(?:\([0-9][a-z]*\))?\Z")
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 
-_OF_ADDRESSES = re.compile(r"[:/]")
-
-
 def _is_remote(value: str) -> bool:
     """Where git takes data from or sends it to: no transport that is a command."""
     return not _TRANSPORT.match(value) and value[:1] not in ("-", "/", ".", "~") and not value.startswith("file:")
@@ -190,7 +187,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "refspec": _is_refspec,
     "relative": _is_relative,
     "remote": _is_remote,
-    "remotename": lambda value: _is_remote(value) and not _OF_ADDRESSES.search(value),
+    "remotename": lambda value: _is_remote(value) and ":" not in value,  # an address is any place of the net
     "resource": _is_cluster_resource,
     "rsyncfilter": lambda value: not value.lstrip("-+ ").startswith(_RSYNC_MERGES),
     "rustfmtargument": lambda value: value in _RUSTFMT_ARGUMENTS,
