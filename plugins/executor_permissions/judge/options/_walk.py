@@ -346,7 +346,7 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
         if kind == "command":
             walk.inner.append((at, len(words)))
-            if "://" in words[at] or words[at].endswith(_SCRIPT_NAMES):
+            if "://" in words[at] or words[at].endswith(_SCRIPT_NAMES) or (grammar.runner and "/" in words[at]):
                 walk.is_value("code", words[at], at)  # uv run takes scripts as well
             return
         if not grammar.inert and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):

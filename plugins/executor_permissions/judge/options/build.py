@@ -320,7 +320,7 @@ PROGRAMS: dict[str, Entry] = {
             "run": Entry(
                 "builder",
                 "golangci-lint 1.60",
-                "text*",
+                "code*",
                 "-v -E: -D: -p: --verbose --fix --timeout: --fast --enable: --disable: --enable-all --disable-all --new --tests "
                 "--new-from-rev: --build-tags: --presets: --color: --issues-exit-code: --max-same-issues: --max-issues-per-linter:",
                 asks="-c:read --config:read --out-format:write --cpu-profile-path:write --mem-profile-path:write --trace-path:write",

@@ -227,7 +227,7 @@ PROGRAMS: dict[str, Entry] = {
                     "compile": Entry(
                         "builder",
                         MANUAL,
-                        "read*",
+                        "code*",
                         UV_RESOLVE + " --no-header --no-annotate --generate-hashes --universal --no-strip-extras",
                         asks="-o:write --output-file:write",
                     ),
@@ -309,7 +309,7 @@ PROGRAMS: dict[str, Entry] = {
             "test fmt": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "code*",
                 "-a -c -p --all --cover --parallel --randomize -l --check",
             ),
             "publish": Entry(

@@ -218,7 +218,8 @@ PROGRAMS: dict[str, Entry] = {
                 "-m -i --show-missing --skip-covered --skip-empty --no-skip-covered --fail-under: --include: "
                 "--omit: --precision: --sort: --format:(text|markdown|total)",
             ),
-            "html xml json lcov annotate combine erase": Entry(
+            "combine": Entry("writer", MANUAL, "change*", "-q -a --append --keep --quiet"),
+            "html xml json lcov annotate erase": Entry(
                 "writer",
                 MANUAL,
                 "text*",
@@ -288,7 +289,7 @@ PROGRAMS: dict[str, Entry] = {
     "-m compileall": Entry(
         "writer",
         "CPython 3.13",
-        "read*",
+        "change*",
         "-q -f -l -b -j: -r: -x:",
     ),
     "-m venv": Entry(
