@@ -217,9 +217,8 @@ def _made(app: App, principal: str, how: How) -> ToolExecutor:
     """What is served to one principal. Raises CliError, which is also shown here: its client may show no errors."""
     from executor.cli._serve_gate import ServeGate
 
-    gate = ServeGate(
-        app.screen, session=f"serve-{os.urandom(8).hex()}-{principal}", ask=how.ask
-    )  # numbers are used again
+    session = f"serve-{os.urandom(8).hex()}-{principal}"  # numbers of processes are used again
+    gate = ServeGate(app.screen, session=session, ask=how.ask)
     try:
         return app.executor(gate, conversation=f"serve:{principal}")
     except CliError as error:

@@ -15,7 +15,7 @@ from executor_permissions.ask._show import by_severity, difference, question
 from executor_permissions.store._grants import GrantView, portable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from executor import CurrentCall, Decision, Verdict
     from executor.approval import Inbox, Scope
@@ -79,19 +79,11 @@ class Composer:
         bound = _bound(policy, call, offered, kinds, current, folder)
         if bound is not None:
             bound = bound._replace(folders=folders)
-        reason = _reason(decision)
-        details = {
-            "folder": folder,
-            "agent": agent or "",
-            "client": str((context or {}).get("client") or ""),
-            "server": call.name.split("__")[1] if call.name.startswith("mcp__") and call.name.count("__") > 1 else "",
-            "the model says": str((context or {}).get("intent") or ""),
-            "the tool has changed since you allowed it": self._changed(call.name, agent, definition),
-        }
-        about = {name: text for name, text in details.items() if text}
-        parts = decision.parts
+        reason, parts = _reason(decision), decision.parts
+        changed = self._changed(call.name, agent, definition)
+        about = {name: text for name, text in _circumstances(call.name, folder, agent, context, changed) if text}
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
-        details |= (
+        details = about | (
             self._lasting(call.name, decision, offered, bound, commands=commands) if whole else {"always": _TOO_LONG}
         )
         approval = Approval(
@@ -163,6 +155,19 @@ class Composer:
             if grant.verdict == "allow" and grant.definition and grant.definition_hash != definition[0]:
                 return difference(grant.definition, definition[1])
         return ""
+
+
+def _circumstances(
+    tool: str, folder: str, agent: str | None, context: Mapping[str, Any] | None, changed: str
+) -> Iterator[tuple[str, str]]:
+    """Who calls the tool, and where; empty texts for what is not known."""
+    told = context or {}
+    yield "folder", folder
+    yield "agent", agent or ""
+    yield "client", str(told.get("client") or "")
+    yield "server", tool.split("__")[1] if tool.startswith("mcp__") and tool.count("__") > 1 else ""
+    yield "the model says", str(told.get("intent") or "")
+    yield "the tool has changed since you allowed it", changed
 
 
 def _reason(decision: Decision) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._walk import Walk
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_MAKING_ARCHIVES = frozenset("--create --append --update --catenate --concatenate --delete".split())  # noqa: SIM905
+_MAKING_ARCHIVES = frozenset("--create --append --update --catenate --concatenate --delete".split())  # noqa: SIM905 -- reads best so
 _MAKING_LETTERS = frozenset("cruA")
 _HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
 _FOLDERS = re.compile(r"-[^-]*d|--d")  # of install
