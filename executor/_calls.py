@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from executor._answering import Answering, answered
 from executor._older import done_callback
-from executor.background._handover import HandOver, notify_done
 from executor.calls._apart import Judged, Rehearsal
 from executor.calls._state import CallState, current
 from executor.run._backends import RunResult
-from executor.run._ended import error_of, outcome_of, result_in_any_case, result_of
+from executor.run._ended import error_of, outcome_of, result_of
 from executor.run._limits import seconds, text
 from executor.run._options import Options
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor._submitted import CallFuture
+    from executor.background._handover import HandOver
     from executor.calls._host import Host
     from executor.calls._token import CancelToken
     from executor.permission._gate import Gate
@@ -44,7 +45,9 @@ def asked_for(call: ToolCall) -> tuple[str | None, str, Mapping[str, Any] | str 
         call_id, name, arguments = call.id, call.name, call.arguments
     except AttributeError:
         raise TypeError(f"{call!r} is no request: use ToolCall(id, name, arguments)") from None
-    return None if call_id is None else text(call_id, "the id of a call"), name, arguments
+    if call_id is not None and type(call_id) is not str:
+        text(call_id, "the id of a call")
+    return call_id, name, arguments
 
 
 class Calls:
@@ -53,6 +56,7 @@ class Calls:
     _way: Way
     _gate: Gate
     _hand_over: HandOver
+    _spawn: Callable[[Callable[[], object]], None]  # bound once: every call is given it
     _listener: ToolOutputCallback | None
 
     def list_tools(self) -> list[ToolDefinition]:
@@ -123,7 +127,7 @@ class Calls:
         on_done = done_callback(on_done, self._duration)
         state = self._asked_for(call, on_output, on_progress, context)
         ended = self._way.block(state, Options(seconds(timeout), background, on_done), cancel)
-        return self._answer(result_of(ended, state, self._hand_over.bounded), on_done)
+        return answered(result_of(ended, state, self._hand_over.bounded), on_done)
 
     def submit(
         self,
@@ -160,15 +164,21 @@ class Calls:
         return future
 
     def _begin(
-        self, state: CallState, options: Options, cancel: CancelToken | None, deliver: Callable[[ToolResult], object]
+        self,
+        state: CallState,
+        options: Options,
+        cancel: CancelToken | None,
+        deliver: Callable[[ToolResult], object],
+        *,
+        anywhere: bool = False,
     ) -> None:
-        """Make a call without a thread that waits for it; *deliver* is given its result, here or on a worker."""
+        """
+        Make a call without a thread that waits for it; *deliver* is given its result, here or on a worker.
 
-        def end(ended: Ended) -> None:
-            result = result_in_any_case(ended, state, self._hand_over.bounded)[1]
-            deliver(self._answer(result, options.on_done))
-
-        self._way.submit(state, options, cancel, end)
+        Args:
+            anywhere: Whether *deliver* may be called on the loop, too: it runs nobody's code, and waits for nothing.
+        """
+        self._way.submit(state, options, cancel, Answering(state, options, self._hand_over, deliver, anywhere))
 
     async def acall(
         self,
@@ -308,11 +318,11 @@ class Calls:
             listener = self._listener if parent is None else parent.emit
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
-        else:
+        elif type(call_id) is not str:
             text(call_id, "the id of a call")
         host: Host = self  # type: ignore[assignment]  # the half of one that makes calls
         call = make(call_id, name, arguments, host, listener, on_progress, parent)
-        call.spawn = self._way.threads.spawn
+        call.spawn = self._spawn
         if context is None:  # whoever a call is made for, the calls that its tool makes are for the same
             context = parent.context if parent is not None and parent.host is host else self._gate.context
         call.context = context
@@ -320,9 +330,3 @@ class Calls:
 
     def _duration(self, task_id: str) -> float:
         return self.tasks.get(task_id).duration
-
-    @staticmethod
-    def _answer(result: ToolResult, on_done: Callable[[ToolResult], object] | None) -> ToolResult:
-        if on_done is not None and not result.backgrounded:
-            notify_done(on_done, result)
-        return result

@@ -104,7 +104,7 @@ class ToolExecutor(Detaching):
     ) -> None:
         warm = count(auto_background_pool_size, "auto_background_pool_size")
         threads = Threads(Workers(warm=warm, limit=count(max_workers, "max_workers", least=1)), Deadlines())
-        self._lock = threading.Lock()
+        self._lock, self._spawn = threading.Lock(), threads.spawn
         self._inbox: Inbox | None = None
         self._registry: PluginRegistry | None = None
         self._listener: ToolOutputCallback | None = None

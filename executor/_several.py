@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from executor.calls._token import CancelToken
     from executor.run import ChainResult, ChainStep, ProgressEvent, RunResult, Stream
+    from executor.run._way import Way
+    from executor.tools._make import Registered
     from executor.values import ToolCall, ToolOutputCallback, ToolResult
 
 
@@ -85,14 +87,9 @@ class SeveralCalls(Calls):
         on_done: Callable[[ToolResult], object] | None,
         timeout: float | None,
         context: Mapping[str, Any] | None,
-    ) -> tuple[
-        Callable[[ToolCall, CancelToken], ToolResult],
-        Callable[[ToolCall, CancelToken, Callable[[ToolResult], object]], bool],
-    ]:
+    ) -> tuple[Callable[[ToolCall, CancelToken], ToolResult], _Beginning]:
         """What carries a call out in its thread, and what begins one that no thread need wait for; see `run._batch`."""
-        limit = seconds(timeout)
-        options = Options(limit, on_done=done_callback(on_done, self._duration))
-        find, loop = self._way.setup.find, self._way.setup.loop
+        options = Options(seconds(timeout), on_done=done_callback(on_done, self._duration))
 
         def listeners(call: ToolCall) -> tuple[Any, Any]:
             return (
@@ -107,19 +104,15 @@ class SeveralCalls(Calls):
                 on_output=output,
                 on_progress=progress,
                 on_done=options.on_done,
-                timeout=limit,
+                timeout=options.timeout,
                 cancel=token,
                 context=context,
             )
 
-        def begin(call: ToolCall, token: CancelToken, end: Callable[[ToolResult], object]) -> bool:
-            entry = find(call.name) if type(call.name) is str else None
-            if entry is None or (entry.plain and limit is None) or loop.would_deadlock:
-                return False  # the thread that asks for it does it all, or says why not
-            self._begin(self._asked_for(call, *listeners(call), context), options, token, end)
-            return True
+        def begin(call: ToolCall, token: CancelToken, end: Callable[[ToolResult], object]) -> None:
+            self._begin(self._asked_for(call, *listeners(call), context), options, token, end, anywhere=True)
 
-        return make, begin
+        return make, _Beginning(self._way, options, begin)
 
     @renamed_parameters(tool_output_callback="on_output")
     def execute_chain(
@@ -204,6 +197,37 @@ class SeveralCalls(Calls):
 
         call = self._new_call(call_id, name, arguments, on_output, context=context)
         return open_stream(self._way, call, seconds(timeout), cancel, adapt=adapt)
+
+
+class _Beginning:
+    """How calls are begun that no thread need wait for; see `run._batch.Beginning`."""
+
+    def __init__(
+        self,
+        way: Way,
+        options: Options,
+        begin: Callable[[ToolCall, CancelToken, Callable[[ToolResult], object]], None],
+    ) -> None:
+        self._way = way
+        self._options = options
+        self._loop = way.setup.loop
+        self.begin = begin
+        self.on_loop = self._loop.call
+
+    def may(self, call: ToolCall) -> bool:
+        entry = self._entry(call)
+        if entry is None or (entry.plain and self._options.timeout is None):
+            return False  # the thread that asks for it does it all
+        return not self._loop.would_deadlock  # else that says why not
+
+    def may_on_loop(self, call: ToolCall) -> bool:
+        way, entry = self._way, self._entry(call)
+        if entry is None or not entry.only_awaited or way.setup.gates:
+            return False
+        return way.pipeline.own and way.only_tools_wait(self._options)
+
+    def _entry(self, call: ToolCall) -> Registered | None:
+        return self._way.setup.find(call.name) if type(call.name) is str else None
 
 
 def _bound(value: int | None) -> int | None:

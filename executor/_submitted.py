@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from executor.run._way import BLOCKED
+from executor.run._on_loop import BLOCKED
 from executor.values import ToolResult
 
 if TYPE_CHECKING:

@@ -85,6 +85,15 @@ def _seen(pid: int) -> str:
     return f"{pid} {command!r}\n{status}"
 
 
+@pytest.fixture
+def often_switching():
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind():
     """Fails a test after which a thread of ours, or a child process, is still there."""

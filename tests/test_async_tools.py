@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import os
 import threading
 
 import pytest
 
-from executor import TaskStatus, ToolCall, ToolExecutor, current_call
+from executor import CancelToken, Decision, TaskStatus, ToolCall, ToolExecutor, Verdict, current_call
+from executor.tasks._table import TaskTable
 
 SECONDS = 10.0
 
@@ -412,3 +414,162 @@ def test_async_tools_run_in_a_forked_child(executor):
         os._exit(0 if good and executor.call(made(7), timeout=SECONDS).value == 7 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert executor.call(made(2)).value == 2
+
+
+# Begun on the loop itself --------------------------------------------------------------------------------------------
+
+
+class Threads:
+    """Notes on which threads tools are looked up, judged and told of."""
+
+    def __init__(self):
+        self.seen = []
+
+    def note(self, *_):
+        self.seen.append(threading.current_thread().name.rstrip("-0123456789"))
+
+
+async def quick(args):
+    await asyncio.sleep(0)
+    return args.get("n")
+
+
+def batch(name, count=40):
+    return [ToolCall(str(n), name, {"n": n}) for n in range(count)]
+
+
+def test_a_batch_of_async_tools_needs_no_worker(executor):
+    executor.register("quick", quick)
+    results = executor.execute_many(batch("quick"))
+    assert [result.value for result in results] == list(range(40))
+    assert executor._way.threads.workers.count == 0
+
+
+def test_a_batch_of_both_kinds_is_answered_in_its_order(executor):
+    executor.register("quick", quick)
+    executor.register("plain", lambda args: args["n"])
+    calls = [ToolCall(str(n), "quick" if n % 3 == 0 else "plain", {"n": n}) for n in range(60)]
+    assert [result.value for result in executor.execute_many(calls)] == list(range(60))
+
+
+class Judge:
+    def __init__(self, threads):
+        self.threads = threads
+
+    def decide(self, call, context):
+        self.threads.note()
+        return Decision("allow", "policy", "test")
+
+    def ask(self, call, decision, context):
+        return Verdict(True)
+
+
+class NotingLedger:
+    def __init__(self, threads):
+        self.threads = threads
+
+    def record(self, stage, payload):
+        self.threads.note()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [lambda threads: {"permission_plugin": Judge(threads)}, lambda threads: {"ledger": NotingLedger(threads)}],
+)
+def test_nobody_elses_code_but_the_tool_runs_on_the_loop(options):
+    threads = Threads()
+    with ToolExecutor(**options(threads)) as executor:
+        executor.register("quick", quick)
+        assert all(result.success for result in executor.execute_many(batch("quick")))
+    assert set(threads.seen) == {"executor-worker"}
+
+
+def test_who_is_told_of_each_end_is_told_on_no_loop(executor):
+    threads = Threads()
+    executor.register("quick", quick)
+    executor.execute_many(batch("quick"), on_done=threads.note)
+    assert (len(threads.seen), set(threads.seen)) == (40, {"executor-worker"})
+
+
+def test_what_is_too_long_for_a_model_is_kept_by_a_worker_not_by_the_loop(monkeypatch):
+    threads = Threads()
+
+    async def long(args):
+        return "x" * 5000
+
+    with ToolExecutor(max_content=1024) as executor:
+        save = TaskTable.save_result
+        monkeypatch.setattr(TaskTable, "save_result", lambda *args: (threads.note(), save(*args))[1])
+        executor.register("long", long)
+        results = executor.execute_many(batch("long", 3))
+    assert all("bytes are left out here" in result.content for result in results)
+    assert set(threads.seen) == {"executor-worker"}
+
+
+def test_arguments_that_do_not_fit_end_their_calls_alone(executor):
+    executor.register("quick", quick, schema={"type": "object", "properties": {"n": {"maximum": 20}}})
+    results = executor.execute_many(batch("quick"))
+    assert [result.success for result in results] == [n <= 20 for n in range(40)]
+    assert results[-1].kind == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        ToolExecutor.execute_many,
+        lambda executor, calls, **more: [
+            future.result(SECONDS) for future in [executor.submit(call, **more) for call in calls]
+        ],
+    ],
+)
+def test_a_stop_ends_calls_at_once_and_those_that_do_not_heed_it_count_until_they_come_back(executor, make):
+    stop, started, go_on = CancelToken(), threading.Event(), []
+
+    async def deaf(args):
+        waits = asyncio.get_running_loop().create_future()
+        go_on.append(waits)
+        if len(go_on) == 3:
+            started.set()
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                return await asyncio.shield(waits)
+
+    executor.register("deaf", deaf)
+    results = in_thread(lambda: make(executor, batch("deaf", 3), cancel=stop))
+    assert started.wait(SECONDS)
+    stop.cancel("enough")
+    assert {(result.kind, result.error) for result in results()} == {("cancelled", "enough")}
+    assert executor.abandoned == 3
+    assert not executor._way.calls
+    loop = go_on[0].get_loop()
+    for waits in go_on:
+        loop.call_soon_threadsafe(waits.set_result, "late")
+    assert executor._way.setup.loop.close(SECONDS)
+    assert executor.abandoned == 0
+
+
+def test_a_stop_before_they_begin_runs_none_of_them(executor):
+    stop, ran = CancelToken(), []
+
+    async def tool(args):
+        ran.append(args)
+
+    executor.register("tool", tool)
+    stop.cancel()
+    assert {result.kind for result in executor.execute_many(batch("tool"), cancel=stop)} == {"cancelled"}
+    assert executor.submit(ToolCall("1", "tool", {}), cancel=stop).result(SECONDS).kind == "cancelled"
+    assert ran == []
+
+
+def test_batches_that_arrive_while_the_executor_is_shut_down_are_answered_whole(often_switching):
+    for _ in range(20):
+        executor = ToolExecutor()
+        executor.register("quick", quick)
+        assert executor.execute("quick")[0]
+        results = [in_thread(lambda: executor.execute_many(batch("quick"))) for _ in range(3)]
+        executor.shutdown(wait=False)
+        assert {result.kind for result in results[0]() + results[1]() + results[2]()} <= {
+            "ok",
+            "unavailable",
+            "cancelled",
+        }

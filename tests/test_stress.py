@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import random
-import sys
 import threading
 import time
 
@@ -15,14 +14,6 @@ from executor.errors import ToolError
 from executor.tasks import TaskManager
 
 SECONDS = 20.0
-
-
-@pytest.fixture
-def often_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def run_all(*functions):

@@ -7,7 +7,6 @@ import concurrent.futures
 import contextvars
 import gc
 import itertools
-import sys
 import threading
 import weakref
 
@@ -39,14 +38,6 @@ def asking_plugin():
     registry.register(Asks(), "asks")
     registry.expose("asks")
     return registry
-
-
-@pytest.fixture
-def often_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.fixture

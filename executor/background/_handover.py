@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.calls._content import MAX_CONTENT, READER, bounded
+from executor.calls._content import MAX_CONTENT, READER, bounded, surely_fits
 from executor.errors import CapacityError, ToolCancelledError
 from executor.run._ended import HandedOver, outcome_of, result_in_any_case, status_of
 from executor.run._limits import text
@@ -194,6 +194,10 @@ class HandOver:
             if options.on_done is not None:
                 notify_done(options.on_done, result)
             self._ended(call, info)
+
+    def holds(self, content: str) -> bool:
+        """Whether *content* is short enough for a model: nothing of it is left out, and kept."""
+        return surely_fits(content, self.max_content)
 
     def bounded(self, content: str) -> str:
         """*content*, short enough for a model; what is left out is kept to be read on."""

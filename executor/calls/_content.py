@@ -75,6 +75,11 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 _dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
+def surely_fits(content: str, limit: int) -> bool:
+    """Whether *content* has at most *limit* bytes of UTF-8, as can be told at a glance."""
+    return len(content) * 6 <= limit  # no character takes more: half of a surrogate pair is written as \\ud800
+
+
 def bounded(content: str, limit: int, save: Callable[[str], str], has_reader: Callable[[], bool]) -> str:
     """
     *content*, or its beginning and its end with a line between them on how to read the rest.
@@ -88,7 +93,7 @@ def bounded(content: str, limit: int, save: Callable[[str], str], has_reader: Ca
     Returns:
         At most *limit* bytes. No character is cut.
     """
-    if len(content) * 6 <= limit:  # no character takes more: half of a surrogate pair is written as \\ud800
+    if surely_fits(content, limit):
         return content
     data = encoded(content)
     if len(data) <= limit:

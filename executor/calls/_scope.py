@@ -14,7 +14,6 @@ import contextvars
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from executor.calls._state import current
 from executor.calls._token import source_of
 from executor.errors import ExecutorUnavailableError
 from executor.threads._workers import REFUSED
@@ -119,7 +118,7 @@ def link(call: CallState, cancel: CancelToken | None) -> None:
 def unlink_parent(call: CallState) -> None:
     """The call around it is not what stops *call* any more."""
     if call.parent_link is not None:
-        call.parent_link()
+        call.parent_link.end()
         call.parent_link = None
 
 
@@ -127,7 +126,7 @@ def unlink(call: CallState) -> None:
     """*call* is over: nothing holds on to it."""
     unlink_parent(call)
     if call.cancel_link is not None:  # a token may live as long as a session
-        call.cancel_link()
+        call.cancel_link.end()
         call.cancel_link = None
 
 
@@ -155,20 +154,18 @@ def block(steps: Steps[T]) -> T:
 
 class Submitted(Generic[T]):
     """
-    Goes through *steps* without a thread that waits.
+    Goes through *steps* without a thread that waits, in the context of now.
 
     Args:
-        call: The current call of all of it.
         workers: Where it goes on after a pause.
         done: Given what the steps return. They must not raise.
     """
 
-    def __init__(self, call: CallState, steps: Steps[T], workers: Workers, done: Callable[[T], object]) -> None:
+    def __init__(self, steps: Steps[T], workers: Workers, done: Callable[[T], object]) -> None:
         self._steps = steps
         self._workers = workers
         self._done = done
         self._context = contextvars.copy_context()
-        self._context.run(current.set, call)
 
     def go(self, value: Any = None, error: BaseException | None = None) -> None:
         """The steps up to the next pause, in this thread."""

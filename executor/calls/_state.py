@@ -41,7 +41,7 @@ MARK = "TOOLEXEC_START"  # names what tells the first process of a group that wa
 OVER = object()  # the fate of work that was not stopped
 
 
-def _nothing() -> None:
+def nothing() -> None:
     pass
 
 
@@ -96,12 +96,12 @@ class CancelSource:
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Call *fn* at a stop; at once, if there was one. Returns a function that takes *fn* back."""
-        return partial(self._forget, fn) if self.call_at_stop(fn) else _nothing
+        return partial(self.forget, fn) if self.call_at_stop(fn) else nothing
 
     def call_at_stop(self, fn: Callable[[], object]) -> bool:
         """`on_cancel` for what is never taken back. Returns False if it was called at once."""
         with _lists:  # stop() sets the fate before it takes the list: a function is in the list, or sees the fate
-            if self.fate.get(None, OVER) is OVER:
+            if not self.fate or self.fate[None] is OVER:
                 if self.functions is None:
                     self.functions = [fn]
                 else:
@@ -110,14 +110,34 @@ class CancelSource:
         run_safely(fn)
         return False
 
-    def propagate(self, to: CancelSource) -> Callable[[], None]:
-        """Cancel *to* as well when this is stopped; the returned function ends that."""
-        return self.on_cancel(lambda: to.cancel(self.error.message if self.error is not None else None))
+    def propagate(self, to: CancelSource) -> Propagation:
+        """Cancel *to* as well when this is stopped, until what is returned ends that."""
+        propagation = Propagation(self, to)
+        self.call_at_stop(propagation)
+        return propagation
 
-    def _forget(self, fn: Callable[[], object]) -> None:
+    def forget(self, fn: Callable[[], object]) -> None:
+        """Do not call *fn* at a stop any more."""
         with _lists:
             if self.functions is not None and fn in self.functions:
                 self.functions.remove(fn)
+
+
+class Propagation:
+    """From one source to another; an object and no closure, for there is one for each of many calls."""
+
+    __slots__ = ("_source", "_to")
+
+    def __init__(self, source: CancelSource, to: CancelSource) -> None:
+        self._source = source
+        self._to = to
+
+    def __call__(self) -> None:
+        error = self._source.error
+        self._to.cancel(error.message if error is not None else None)
+
+    def end(self) -> None:
+        self._source.forget(self)
 
 
 def _run_all(functions: list[Callable[[], object]]) -> None:
@@ -209,7 +229,7 @@ class CallState:
         spawn: Runs a function on a thread of its own, or None where nobody has threads.
         listener, on_progress: Told of output and of progress; None once the call has been answered.
         sink: Keeps its output as well, or None.
-        parent_link, cancel_link: End its being stopped together with the call around it, or by its caller's token.
+        parent_link, cancel_link: By which it is stopped together with the call around it, or by its caller's token.
         token: The `CancelToken` of this call, once somebody has asked for it.
         view: The `CurrentCall` of this call, once somebody has asked for it, until the call is over.
     """
@@ -254,8 +274,8 @@ class CallState:
         self.listener = listener
         self.on_progress = on_progress
         self.sink: Sink | None = None
-        self.parent_link: Callable[[], None] | None = None
-        self.cancel_link: Callable[[], None] | None = None
+        self.parent_link: Propagation | None = None
+        self.cancel_link: Propagation | None = None
         self.view: Any = None
 
     @property

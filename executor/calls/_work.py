@@ -35,7 +35,7 @@ class Threads:
     What calls run on: workers, and one thread that keeps their times.
 
     Attributes:
-        abandoned: Jobs that were given up, but are still on a thread; set operations are atomic.
+        abandoned: Work that was given up, but is still on a thread; set operations are atomic.
     """
 
     __slots__ = ("abandoned", "deadlines", "workers")
@@ -43,7 +43,7 @@ class Threads:
     def __init__(self, workers: Workers, deadlines: Deadlines) -> None:
         self.workers = workers
         self.deadlines = deadlines
-        self.abandoned: set[Job[Any]] = set()
+        self.abandoned: set[object] = set()
 
     def free(self, loop: LoopThread) -> None:
         """Nobody makes calls any more: no thread is kept for them, nor *loop*'s."""

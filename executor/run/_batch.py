@@ -6,7 +6,7 @@ import contextvars
 from collections import deque
 from contextlib import nullcontext
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from executor.calls._token import CancelToken, source_of
 
@@ -17,9 +17,31 @@ if TYPE_CHECKING:
     from executor.threads._workers import Workers
 
 Q = TypeVar("Q")
+Q_contra = TypeVar("Q_contra", contravariant=True)
 R = TypeVar("R")
-# Begins a request that needs no thread to wait for it, and has its end told once; False: it does, and has not begun.
-Begin: TypeAlias = "Callable[[Q, CancelToken, Callable[[R], object]], bool]"
+R_co = TypeVar("R_co", covariant=True)
+
+_AT_ONCE = 16  # lanes: with fewer the loop is gone round more often, with more their ends come all at once
+
+
+class Beginning(Protocol[Q_contra, R_co]):
+    """How requests are begun that no thread need wait for; the end of each is told once."""
+
+    def may(self, request: Q_contra) -> bool:
+        """Whether *request* is one of these."""
+        ...
+
+    def may_on_loop(self, request: Q_contra) -> bool:
+        """Whether it is, and may be begun on the event loop, too: that does not block."""
+        ...
+
+    def begin(self, request: Q_contra, stop: CancelToken, end: Callable[[R_co], object]) -> None:
+        """Begin *request*; *end* is told its result."""
+        ...
+
+    def on_loop(self, fn: Callable[[], object]) -> bool:
+        """Call *fn* there, in a context like the caller's. Returns False: it is not called."""
+        ...
 
 
 def check_bound(value: int | None) -> int | None:
@@ -37,7 +59,7 @@ def as_completed(
     cancel: CancelToken | None = None,
     *,
     nested: bool = False,
-    begin: Begin[Q, R] | None = None,
+    begin: Beginning[Q, R] | None = None,
 ) -> Iterator[tuple[int, R]]:
     """
     Each request's place and result, as soon as it is there. Closing the iterator stops the rest.
@@ -48,7 +70,7 @@ def as_completed(
         begin: Asked first; None: a worker waits for each.
     """
     stop = CancelToken()
-    forget = source_of(cancel).propagate(source_of(stop)) if cancel is not None else None
+    link = source_of(cancel).propagate(source_of(stop)) if cancel is not None else None
 
     def blocking_here() -> AbstractContextManager[None]:
         return workers.blocking_here() if nested or workers.here else nullcontext()
@@ -67,8 +89,8 @@ def as_completed(
         stop.cancel("Nobody waits for this call any more")
         raise
     finally:
-        if forget is not None:
-            forget()
+        if link is not None:
+            link.end()
 
 
 def run_many(
@@ -79,7 +101,7 @@ def run_many(
     cancel: CancelToken | None = None,
     *,
     nested: bool = False,
-    begin: Begin[Q, R] | None = None,
+    begin: Beginning[Q, R] | None = None,
 ) -> list[R]:
     """The results of `as_completed`, in the order of the requests."""
     found = dict(as_completed(call, requests, workers, max_concurrency, cancel, nested=nested, begin=begin))
@@ -99,7 +121,7 @@ class _Lanes(Generic[Q, R]):
     def __init__(
         self,
         call: Callable[[Q, CancelToken], R],
-        begin: Begin[Q, R] | None,
+        begin: Beginning[Q, R] | None,
         requests: Sequence[Q],
         stop: CancelToken,
         workers: Workers,
@@ -117,9 +139,28 @@ class _Lanes(Generic[Q, R]):
     def open(self, lanes: int) -> None:
         """Let *lanes* requests be on their way. Without any worker they are carried out here, one after the other."""
         self._closed.extend([None] * lanes)
+        # A worker would only take turns with the loop's thread: one of the two can run Python.
+        if not (self._begins_on_loop() and self._begin and self._begin.on_loop(self._open_on_loop)):
+            self._open_elsewhere()
+
+    def _begins_on_loop(self) -> bool:
+        if self._begin is None or not self._left:
+            return False
+        first = self._left[0][1]
+        return self._begin.may(first) and self._begin.may_on_loop(first)
+
+    def _open_elsewhere(self) -> None:
         if not self._send(self._open):
             self._begin = None
             self._lane()
+
+    def _open_on_loop(self) -> None:
+        """Open a few lanes, on the event loop, and the next after what these have begun."""
+        for _ in range(min(len(self._closed), _AT_ONCE)):
+            self._closed.pop()
+            self._lane_on_loop()
+        if self._closed and not (self._begin is not None and self._begin.on_loop(self._open_on_loop)):
+            self._open_elsewhere()
 
     def _send(self, fn: Callable[[], None]) -> bool:
         context = self._context.copy()
@@ -144,6 +185,18 @@ class _Lanes(Generic[Q, R]):
         if self._left and not self._send(self._lane):
             self._lane()
 
+    def _lane_on_loop(self) -> None:
+        """Begin the next request, on the event loop, if that may be; else a worker does, and goes on."""
+        try:
+            index, request = self._left.popleft()
+        except IndexError:
+            return
+        if self._begin is None or not self._begin.may_on_loop(request):
+            self._left.appendleft((index, request))
+        elif self._begun(self._begin, index, request):
+            return
+        self.go_on()
+
     def _lane(self) -> None:
         """Carry out what is left, in this thread, until a request goes on without it."""
         while True:
@@ -151,14 +204,23 @@ class _Lanes(Generic[Q, R]):
                 index, request = self._left.popleft()
             except IndexError:
                 return
+            if self._begin is not None and self._begin.may(request):
+                if self._begun(self._begin, index, request):
+                    return
+                continue
             try:
-                if self._begin is not None and self._begin(request, self._stop, end := _End(self, index)):
-                    if end.is_to_come():
-                        return
-                else:
-                    self.ended.put((index, self._call(request, self._stop), None))
+                self.ended.put((index, self._call(request, self._stop), None))
             except BaseException as error:  # noqa: BLE001 -- raised again where the results are read
                 self.ended.put((index, None, error))
+
+    def _begun(self, begin: Beginning[Q, R], index: int, request: Q) -> bool:
+        """Whether *request* is on its way without this thread, and not over already."""
+        try:
+            begin.begin(request, self._stop, end := _End(self, index))
+        except BaseException as error:  # noqa: BLE001 -- raised again where the results are read
+            self.ended.put((index, None, error))
+            return False
+        return end.is_to_come()
 
 
 class _End(Generic[R]):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from executor.errors import ToolCancelledError
 from executor.run._failure import fail
 from executor.values._tool import LOCAL
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from executor.run._backends import Prepared
 
 
@@ -52,17 +54,19 @@ def _finished(value: Any, prepared: Prepared) -> Any:
     return prepared.setup.loop.run(value, call.source.on_cancel)
 
 
-async def dispatch_async(prepared: Prepared) -> Any:
-    """`dispatch` of an async tool, in the event loop: no thread waits for it."""
-    try:
-        handler = prepared.entry.handler or prepared.setup.backends.handler(prepared)
-        value = handler(prepared.arguments)
-        if type(value) is AsyncGeneratorType:
-            from executor.run._pump import pump_async
+def dispatch_async(prepared: Prepared) -> Awaitable[Any]:
+    """What is to be awaited of an async tool, in the event loop. Raises what its function does."""
+    handler = prepared.entry.handler or prepared.setup.backends.handler(prepared)
+    value = handler(prepared.arguments)
+    if type(value) is AsyncGeneratorType:
+        from executor.run._pump import pump_async
 
-            value = pump_async(value, prepared.call)
-        return await value
-    except BaseException as error:
-        if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
-            raise ToolCancelledError(f"{prepared.entry.name} was cancelled") from error
-        fail(error, prepared)
+        return pump_async(value, prepared.call)
+    return value  # type: ignore[no-any-return]  # a coroutine: the tool's own
+
+
+def fail_async(error: BaseException, prepared: Prepared) -> NoReturn:
+    """As `fail`, for what was raised in awaiting that."""
+    if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
+        raise ToolCancelledError(f"{prepared.entry.name} was cancelled") from error
+    fail(error, prepared)

@@ -2,15 +2,88 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from executor.errors import ExecutorUnavailableError
+from executor.run._backends import Prepared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor.calls._work import Threads
-    from executor.run._backends import Prepared, RunResult
+    from executor.run._backends import RunResult
+    from executor.run._options import Done
     from executor.run._pipeline import Pipeline
+    from executor.run._way import Way
     from executor.threads._jobs import Job
+
+BLOCKED = "an async tool called another one and blocked: use `await executor.acall(...)`, or `asyncio.to_thread`"
+
+
+def only_runs_on_loop(made: Prepared | BaseException, pipeline: Pipeline) -> TypeGuard[Prepared]:
+    """Whether a call may run, and only has to be put on the loop: nothing else about its tool has to be waited for."""
+    if not isinstance(made, Prepared):
+        return False
+    return made.entry.only_awaited and made.judging is None and pipeline.finishes_on_loop(made)
+
+
+class OnLoop:
+    """
+    A submitted call that nothing has to be waited for but its async tool; no thread waits for that.
+
+    Its end is what the tool comes to, or its stop: whichever its source was told first.
+    """
+
+    __slots__ = ("_cancel", "_done", "_prepared", "_running", "_way")
+
+    def __init__(self, way: Way, prepared: Prepared, done: Done) -> None:
+        self._way = way
+        self._prepared = prepared
+        self._done = done
+        self._cancel: Callable[[], object] | None = None
+        self._running = True
+
+    def begin(self) -> None:
+        """Put it on the loop."""
+        prepared, way = self._prepared, self._way
+        source = prepared.call.source
+        if not source.call_at_stop(self._stopped):
+            return
+        try:
+            self._cancel = prepared.setup.loop.start(way.pipeline.finish_async(prepared), self)
+        except ExecutorUnavailableError as error:
+            self(None, error)
+            return
+        if source.fate:  # whoever stopped it may have come too early to cancel it
+            self._cancel()
+
+    def __call__(self, result: RunResult | None, error: BaseException | None) -> None:
+        """It has left the loop, late or not."""
+        self._running = False
+        way, call = self._way, self._prepared.call
+        if way.threads.abandoned:
+            way.threads.abandoned.discard(self)
+        if call.source.end() is not None:
+            return
+        way.over(call)
+        ended = result or error
+        assert ended is not None, "one of the two is there"
+        if result is None or not self._done.at_once(result):
+            way.threads.spawn(partial(self._done, ended))
+
+    def _stopped(self) -> None:
+        """The call was stopped, and ends now, whether or not the tool heeds that."""
+        way, call, error = self._way, self._prepared.call, self._prepared.call.source.error
+        assert error is not None, "what it was stopped with"
+        # Entered before it is looked at: a tool that comes back now either is seen here, or finds itself there.
+        way.threads.abandoned.add(self)
+        if not self._running or self._cancel is None:
+            way.threads.abandoned.discard(self)
+        if self._cancel is not None:
+            self._cancel()
+        way.over(call)
+        way.threads.spawn(partial(self._done, error))
 
 
 def start_on_loop(prepared: Prepared, pipeline: Pipeline, threads: Threads, job: Job[Any]) -> bool:

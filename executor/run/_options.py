@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.calls._until import Settling
     from executor.calls._work import Work
-    from executor.run._backends import Prepared
+    from executor.run._backends import Prepared, RunResult
     from executor.run._ended import Ended, HandedOver
     from executor.values import ToolResult
 
@@ -51,6 +51,18 @@ class Background(Protocol):
 
     def start(self, work: Work, prepared: Prepared, options: Options) -> HandedOver:
         """Take it over before it begins. Raises what keeps it from that."""
+        ...
+
+
+class Done(Protocol):
+    """Given what a submitted call comes to. It must not raise."""
+
+    def __call__(self, ended: Ended) -> object:
+        """In the thread that submitted it, or on a worker."""
+        ...
+
+    def at_once(self, result: RunResult) -> bool:
+        """Before that, on the loop, which must not be held up. Returns whether all is done."""
         ...
 
 

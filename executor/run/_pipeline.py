@@ -10,7 +10,7 @@ The order of the stages.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from executor._json import copy_arguments
 from executor.calls._apart import Judged
@@ -19,7 +19,7 @@ from executor.calls._scope import block
 from executor.calls._state import OVER
 from executor.errors import ExecutionError, InvalidResultError, SchemaError, ToolError
 from executor.run._backends import Prepared, RunResult, Setup
-from executor.run._dispatch import dispatch, dispatch_async
+from executor.run._dispatch import dispatch, dispatch_async, fail_async
 from executor.run._gate import pass_gates
 from executor.run._normalise import PLAIN, normalise
 from executor.run._resolve import resolve, select
@@ -53,6 +53,9 @@ class Pipeline:
         strict: Whether a result of another's tool that does not fit is a failure.
         retry: Retries of tools that have none of their own.
         middleware: See `Runner`.
+
+    Attributes:
+        own: Whether nothing of it is somebody else's code.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Pipeline:
         self._middleware = tuple(middleware)
         self._plain = selector is None and not middleware
         self._compares = check_input and validator is None
+        self.own = self._plain and validator is None
 
     # The stages --------------------------------------------------------------------------------------------------
 
@@ -222,7 +226,7 @@ class Pipeline:
             try:
                 value = await dispatch_async(prepared)
             except BaseException as error:  # noqa: BLE001 -- raised again where every failure is
-                return self.finish(prepared, partial(_raise, error))
+                return self.finish(prepared, partial(fail_async, error))
             return self.finish(prepared, lambda _: value)
         raise prepared.call.source.error
 
@@ -256,7 +260,3 @@ class Pipeline:
             raise
         except Exception as error:
             raise ExecutionError(describe(error), tool_id=prepared.entry.name, backend=prepared.backend) from error
-
-
-def _raise(error: BaseException, _: Prepared) -> NoReturn:
-    raise error

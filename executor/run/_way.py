@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from executor.calls._above import caller_mark
 from executor.calls._scope import Blocking, Submitted, block, leave_scope, link, unlink, unlink_parent
-from executor.calls._state import current
+from executor.calls._state import current, nothing
 from executor.calls._work import Work, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
-from executor.run._on_loop import start_on_loop
+from executor.run._on_loop import BLOCKED, OnLoop, only_runs_on_loop, start_on_loop
 from executor.run._options import ORDINARY, Options
 from executor.run._turns import Turns, taken
 from executor.threads import _fork
@@ -38,11 +38,10 @@ if TYPE_CHECKING:
     from executor.calls._work import Threads
     from executor.run._backends import Setup
     from executor.run._ended import Ended
-    from executor.run._options import Background, Observer
+    from executor.run._options import Background, Done, Observer
     from executor.run._pipeline import Pipeline
 
 T = TypeVar("T")
-BLOCKED = "an async tool called another one and blocked: use `await executor.acall(...)`, or `asyncio.to_thread`"
 MAX_DEPTH = 100  # calls within calls; an endless recursion is found long before threads or memory run out
 
 
@@ -91,7 +90,7 @@ class Way:
             call.sink = None  # what a tool says in the child must not be in the parent's output
         self.calls: set[CallState] = set()
         self._idle = threading.Condition()
-        self._free: Callable[[], object] = _nothing
+        self._free: Callable[[], object] = nothing
         self._turns = Turns(self.threads.deadlines)
 
     # The two ways of going it ------------------------------------------------------------------------------------
@@ -125,30 +124,36 @@ class Way:
                 self.over(call)
         return ended  # type: ignore[return-value]  # as above
 
-    def submit(
-        self,
-        call: CallState,
-        options: Options,
-        cancel: CancelToken | None,
-        done: Callable[[Ended], object],
-    ) -> None:
-        """
-        Make *call* without a thread that waits for it.
-
-        Args:
-            done: Given what it comes to, in this thread or on a worker. It must not raise.
-        """
+    def submit(self, call: CallState, options: Options, cancel: CancelToken | None, done: Done) -> None:
+        """Make *call* without a thread that waits for it; *done* is given what it comes to."""
         call.blocking = False
         link(call, cancel)
         self.calls.add(call)
-        Submitted(call, self._submitted(call, options), self.threads.workers, done).go()
-
-    def _submitted(self, call: CallState, options: Options) -> Steps[Ended]:
-        began = time.monotonic()
-        ended: Ended | None = None
+        reset, began = current.set(call), time.monotonic()
         try:
             prepared = self.admit(call)
-            ended = (yield from self._rest(prepared, options)) if isinstance(prepared, Prepared) else prepared
+            if only_runs_on_loop(prepared, self.pipeline) and self.only_tools_wait(options):
+                OnLoop(self, prepared, done).begin()
+            else:
+                Submitted(self._submitted(call, prepared, options, began), self.threads.workers, done).go()
+        except BaseException:  # the caller's own Ctrl-C: nobody learns of this call any more
+            call.source.cancel("The caller was interrupted while waiting")
+            self.over(call)
+            raise
+        finally:
+            current.reset(reset)
+
+    def only_tools_wait(self, options: Options) -> bool:
+        """Whether nothing has to be waited for in a call but its gates, and what its tool asks for."""
+        observer = self._observer
+        return options.plain and self.default_timeout is None and (observer is None or not observer.wanted)
+
+    def _submitted(
+        self, call: CallState, made: Prepared | BaseException, options: Options, began: float
+    ) -> Steps[Ended]:
+        ended: Ended | None = None
+        try:
+            ended = (yield from self._rest(made, options)) if isinstance(made, Prepared) else made
             if self._observer is not None and self._observer.wanted:
                 self._observer.call_ended(call, ended, began)
         finally:
@@ -177,7 +182,7 @@ class Way:
             turn = self._turns.of(prepared)
             if turn is not None:
                 block(taken(prepared, turn, self.threads.workers))
-            return start(prepared, partial(self._over, call, began), turn.release if turn else _nothing)
+            return start(prepared, partial(self._over, call, began), turn.release if turn else nothing)
         except BaseException as error:
             if turn is not None:
                 turn.release()
@@ -390,7 +395,3 @@ class Way:
             return False
         free()
         return True
-
-
-def _nothing() -> None:
-    pass

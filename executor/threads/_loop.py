@@ -81,11 +81,27 @@ class LoopThread:
                 *done* is not called then.
         """
         try:
+            if self._serving is not None and self._serving.here and not self._closed:
+                return self._serving.start(coroutine, done)  # `close` has its turn after this one
             with self._lock:
                 return self._served().start(coroutine, done)
         except BaseException:
             coroutine.close()
             raise
+
+    def call(self, fn: Callable[[], object]) -> bool:
+        """
+        Call *fn*, which must not block, on the loop's thread, in a context like the caller's.
+
+        Returns:
+            False: it is not called, since there is no such thread any more, or none can be started.
+        """
+        try:
+            with self._lock:
+                self._served().come(fn)
+        except (ExecutorUnavailableError, RuntimeError):
+            return False
+        return True
 
     def run(
         self,

@@ -34,7 +34,7 @@ class Serving:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
-        self._coming: deque[tuple[_Given[Any], contextvars.Context]] = deque()
+        self._coming: deque[tuple[Callable[[], object], contextvars.Context]] = deque()
         self._told = False  # the loop, that something is coming
         # From here to `_ending`: used on the loop's thread only.
         self._given: set[asyncio.Task[Any]] = set()
@@ -47,11 +47,24 @@ class Serving:
             self._loop.close()
             raise
 
+    @property
+    def here(self) -> bool:
+        """Whether the calling thread is its own."""
+        return threading.get_ident() == self.thread.ident
+
     def start(self, coroutine: Coroutine[Any, Any, T], done: Done[T]) -> Callable[[], None]:
         """As `LoopThread.start`, by one thread at a time."""
         given = _Given(coroutine, done, self)
+        if self.here:
+            given.begin()
+        else:
+            self.come(given.begin)
+        return given.cancel
+
+    def come(self, fn: Callable[[], object]) -> None:
+        """Call *fn* on the loop, in a context like the caller's. Raises RuntimeError: the loop is closed."""
         # A task copies the context it is made in, so the call, its callback and the caller's variables go along.
-        coming = given, contextvars.copy_context()
+        coming = fn, contextvars.copy_context()
         self._coming.append(coming)
         if not self._told:  # of many that come at once it is told once: that costs more than all the rest
             try:
@@ -62,7 +75,6 @@ class Serving:
                 with contextlib.suppress(ValueError):  # it was taken after all
                     self._coming.remove(coming)
                 raise
-        return given.cancel
 
     def soon(self, fn: Callable[..., object], *args: Any) -> None:
         """Call *fn* on the loop, soon; from any thread."""
@@ -88,15 +100,17 @@ class Serving:
     # On the loop -------------------------------------------------------------------------------------------------
 
     def _take(self) -> None:
-        """Begin what has come."""
-        self._told = False  # first: what comes from now on is told of again
+        """Call what has come; what comes meanwhile has its turn after what these have begun."""
         try:
-            while self._coming:
-                given, context = self._coming.popleft()
-                context.run(given.begin)
+            for _ in range(len(self._coming)):
+                fn, context = self._coming.popleft()
+                context.run(fn)
         finally:
-            if self._coming:  # one raised: the others begin all the same
+            self._told = bool(self._coming)
+            if self._told or self._coming:  # looked at again: what came before the loop was to be told again
+                self._told = True
                 self._loop.call_soon(self._take)
+            self._go_if_unused()
 
     def begun(self, task: asyncio.Task[Any]) -> None:
         """*task* runs a coroutine that was given to the loop."""
@@ -105,12 +119,14 @@ class Serving:
     def ended(self, task: asyncio.Task[Any]) -> None:
         """It has ended, and whoever gave it was told."""
         self._given.discard(task)
-        if self._retired and not self._given:
-            self._close(0.0, None)
+        self._go_if_unused()
 
     def _retire(self) -> None:
         self._retired = True
-        if not self._given:
+        self._go_if_unused()
+
+    def _go_if_unused(self) -> None:
+        if self._retired and not self._given and not self._coming:
             self._close(0.0, None)
 
     def _close(self, seconds: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
@@ -123,6 +139,8 @@ class Serving:
         self._loop.stop()
 
     async def _end(self, seconds: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
+        while self._coming:  # what was taken gets its end
+            self._take()
         given = set(self._given)
         for task in given:
             task.cancel()
@@ -138,13 +156,14 @@ class Serving:
 class _Given(Generic[T]):
     """A coroutine that was given to the loop, and whoever wants to know its end."""
 
-    __slots__ = ("_coroutine", "_done", "_serving", "_task")
+    __slots__ = ("_cancelled", "_coroutine", "_done", "_serving", "_task")
 
     def __init__(self, coroutine: Coroutine[Any, Any, T], done: Done[T], serving: Serving) -> None:
         self._coroutine = coroutine
         self._done = done
         self._serving = serving
         self._task: asyncio.Task[tuple[T | None, BaseException | None]] | None = None
+        self._cancelled = False
 
     def begin(self) -> None:
         """Make its task; on the loop."""
@@ -157,7 +176,8 @@ class _Given(Generic[T]):
         self._serving.soon(self._cancel)  # after `begin`: the loop keeps the order of what it is told
 
     def _cancel(self) -> None:
-        if self._task is not None:
+        if self._task is not None and not self._cancelled:  # a second time would cut short how it ends
+            self._cancelled = True
             self._task.cancel()
 
     def _ended(self, task: asyncio.Task[tuple[T | None, BaseException | None]]) -> None:

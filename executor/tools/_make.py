@@ -49,6 +49,7 @@ class Registered:
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
         plain: Whether nothing about it makes a call of it wait: the thread that asks for it may run it.
+        only_awaited: Whether nothing about it makes a call of it wait but that it is async.
         told: What a model is told about it; None before the first `definition`.
     """
 
@@ -68,11 +69,13 @@ class Registered:
     exact: Exact | None = None
     accepts: Callable[[Any], bool] | None = field(default=None, init=False, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
+    only_awaited: bool = field(init=False, repr=False)
     told: ToolDefinition | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        waits = self.is_async or self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
-        object.__setattr__(self, "plain", not waits)
+        waits = self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
+        object.__setattr__(self, "plain", not waits and not self.is_async)
+        object.__setattr__(self, "only_awaited", not waits and self.is_async)
 
     @property
     def definition(self) -> ToolDefinition:

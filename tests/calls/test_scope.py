@@ -75,7 +75,11 @@ def test_what_the_steps_raise_comes_out():
 
 def submitted(workers, steps, call=None):
     future = Future()
-    Submitted(call or state(), steps, workers, future.set_result).go()
+    reset = current.set(call or state())
+    try:
+        Submitted(steps, workers, future.set_result).go()
+    finally:
+        current.reset(reset)
     return future
 
 

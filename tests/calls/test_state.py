@@ -85,7 +85,7 @@ def test_all_are_told_once_in_their_order_and_late_ones_at_once(caplog):
 def test_a_stop_is_passed_on_with_its_reason_until_that_is_ended():
     outer, inner, other = CancelSource(), CancelSource(), CancelSource()
     outer.propagate(inner)
-    outer.propagate(other)()
+    outer.propagate(other).end()
     outer.cancel("the session is over")
     assert inner.error.message == "the session is over"
     assert other.error is None

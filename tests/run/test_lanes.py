@@ -25,12 +25,38 @@ class Workers:
         return not self.closed
 
 
-def begun(ends):
-    def begin(request, token, end):
-        ends.append((request, end))
+class Begun:
+    """Begins every request; its loop calls what it was given when a test says so."""
+
+    def __init__(self, ends, *, on_loop=()):
+        self.ends = ends
+        self.quick = on_loop
+        self.looped = []
+        self.closed = False
+
+    def may(self, request):
         return True
 
-    return begin
+    def may_on_loop(self, request):
+        return request in self.quick
+
+    def begin(self, request, stop, end):
+        self.ends.append((request, end))
+
+    def on_loop(self, fn):
+        if not self.closed:
+            self.looped.append(fn)
+        return not self.closed
+
+
+class AtOnce(Begun):
+    def begin(self, request, stop, end):
+        end(request)
+
+
+class Raising(Begun):
+    def begin(self, request, stop, end):
+        raise ValueError(request)
 
 
 def called(request, token):
@@ -43,7 +69,7 @@ def results(lanes):
 
 def test_one_worker_begins_all_that_needs_none():
     workers, ends = Workers(), []
-    lanes = _Lanes(called, begun(ends), range(50), CancelToken(), workers)
+    lanes = _Lanes(called, Begun(ends), range(50), CancelToken(), workers)
     lanes.open(50)
     workers.jobs.pop()()
     assert [request for request, _ in ends] == list(range(50))
@@ -57,7 +83,7 @@ def test_one_worker_begins_all_that_needs_none():
 
 def test_as_many_are_on_their_way_as_there_are_lanes():
     workers, ends = Workers(), []
-    lanes = _Lanes(called, begun(ends), range(4), CancelToken(), workers)
+    lanes = _Lanes(called, Begun(ends), range(4), CancelToken(), workers)
     lanes.open(2)
     while workers.jobs:
         workers.jobs.pop()()
@@ -71,7 +97,7 @@ def test_as_many_are_on_their_way_as_there_are_lanes():
 
 def test_ends_that_come_at_once_are_no_recursion():
     workers = Workers()
-    lanes = _Lanes(called, lambda request, token, end: end(request) is None, range(5000), CancelToken(), workers)
+    lanes = _Lanes(called, AtOnce([]), range(5000), CancelToken(), workers)
     lanes.open(1)
     workers.jobs.pop()()
     assert results(lanes) == [(number, number, None) for number in range(5000)]
@@ -87,14 +113,14 @@ def test_a_worker_comes_for_the_rest_before_one_is_carried_out():
 
 
 def test_without_workers_all_is_carried_out_here():
-    lanes = _Lanes(called, begun([]), range(3), CancelToken(), Workers(closed=True))
+    lanes = _Lanes(called, Begun([]), range(3), CancelToken(), Workers(closed=True))
     lanes.open(3)
     assert results(lanes) == [(0, 0, None), (1, -1, None), (2, -2, None)]
 
 
 def test_a_lane_goes_on_where_its_end_is_told_when_no_worker_is_left():
     workers, ends = Workers(), []
-    lanes = _Lanes(called, begun(ends), range(3), CancelToken(), workers)
+    lanes = _Lanes(called, Begun(ends), range(3), CancelToken(), workers)
     lanes.open(1)
     workers.jobs.pop()()
     workers.closed = True
@@ -103,14 +129,81 @@ def test_a_lane_goes_on_where_its_end_is_told_when_no_worker_is_left():
 
 
 def test_what_raises_is_an_end():
-    def begin(request, token, end):
-        raise ValueError(request)
-
     workers = Workers()
-    lanes = _Lanes(called, begin, range(2), CancelToken(), workers)
+    lanes = _Lanes(called, Raising([]), range(2), CancelToken(), workers)
     lanes.open(2)
     workers.jobs.pop()()
     assert [(index, repr(error)) for index, _, error in results(lanes)] == [(0, "ValueError(0)"), (1, "ValueError(1)")]
+
+
+def test_what_does_not_block_is_begun_on_the_loop_a_few_at_a_time():
+    workers, ends = Workers(), []
+    begin = Begun(ends, on_loop=range(50))
+    lanes = _Lanes(called, begin, range(50), CancelToken(), workers)
+    lanes.open(50)
+    counts = []
+    while begin.looped:
+        begin.looped.pop()()
+        counts.append(len(ends))
+    assert counts == [16, 32, 48, 50]
+    assert workers.jobs == [], "no worker is needed"
+    for request, end in ends:
+        end(request)
+    assert results(lanes) == [(number, number, None) for number in range(50)]
+
+
+def test_lanes_on_the_loop_are_no_more_than_there_may_be():
+    workers, ends = Workers(), []
+    begin = Begun(ends, on_loop=range(4))
+    lanes = _Lanes(called, begin, range(4), CancelToken(), workers)
+    lanes.open(2)
+    begin.looped.pop()()
+    assert ([request for request, _ in ends], begin.looped) == ([0, 1], [])
+    ends[0][1]("told")
+    workers.jobs.pop()()
+    assert [request for request, _ in ends] == [0, 1, 2]
+
+
+def test_what_may_block_is_left_to_workers_though_the_first_may_not():
+    workers, ends = Workers(), []
+    begin = Begun(ends, on_loop=[0, 2])
+    lanes = _Lanes(called, begin, range(3), CancelToken(), workers)
+    lanes.open(3)
+    begin.looped.pop()()
+    assert ([request for request, _ in ends], len(workers.jobs)) == ([0], 2)
+    while workers.jobs:
+        workers.jobs.pop()()
+    assert sorted(request for request, _ in ends) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("begin", [AtOnce([], on_loop=range(20)), Raising([], on_loop=range(20))])
+def test_what_is_over_at_once_leaves_the_rest_to_a_worker(begin):
+    workers = Workers()
+    lanes = _Lanes(called, begin, range(20), CancelToken(), workers)
+    lanes.open(1)
+    begin.looped.pop()()
+    assert lanes.ended.qsize() == 1
+    while workers.jobs:
+        workers.jobs.pop()()
+    assert [index for index, *_ in results(lanes)] == list(range(20))
+
+
+def test_a_loop_that_closes_meanwhile_leaves_what_is_left_to_workers_and_then_to_whoever_is_there():
+    workers, ends = Workers(), []
+    begin = Begun(ends, on_loop=range(40))
+    lanes = _Lanes(called, begin, range(40), CancelToken(), workers)
+    lanes.open(40)
+    begin.closed = True
+    begin.looped.pop()()
+    assert (len(ends), len(workers.jobs)) == (16, 1)
+
+    workers, ends = Workers(closed=True), []
+    begin = Begun(ends, on_loop=range(40))
+    lanes = _Lanes(called, begin, range(40), CancelToken(), workers)
+    lanes.open(40)
+    begin.closed = True
+    begin.looped.pop()()
+    assert results(lanes) == [(number, -number, None) for number in range(16, 40)]
 
 
 @pytest.mark.parametrize("options", [{}, {"timeout": SECONDS}, {"auto_background": SECONDS}])

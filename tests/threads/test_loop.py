@@ -29,14 +29,6 @@ def loop():
     assert made.close(SECONDS), "a coroutine is still at work"
 
 
-@pytest.fixture
-def often_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
 class Ends:
     """Is told how a coroutine ended, as `done`."""
 
