@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from executor.calls._clock import due, give_up
+from executor.calls._scope import block
 from executor.calls._until import Until, UntilSettled
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._jobs import Job
@@ -251,17 +252,38 @@ def waited(
                 return ended
             if (handed := hand_over(work)) is not None:
                 return handed
-        ended = (yield work.until(work.deadline)) if call.clock is None else None
-        if ended is None and call.clock is not None:
-            ended = yield from _by_its_clock(work, lambda: None if work.deadline is None else call.deadline)
-        if ended is None:
-            work.time_out()
-            ended = yield work.until(None)  # the stop has ended the job, or the work had just ended by itself
-        return ended
+        return (yield from _to_its_end(work))
     except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
         work.call.source.cancel("The caller was interrupted while waiting")
         work.close()
         raise
+
+
+def _to_its_end(work: Work) -> Steps[Any]:
+    """What *work* ends in, at its time limit at the latest."""
+    call = work.call
+    ended = (yield work.until(work.deadline)) if call.clock is None else None
+    if ended is None and call.clock is not None:
+        ended = yield from _by_its_clock(work, lambda: None if work.deadline is None else call.deadline)
+    if ended is None:
+        work.time_out()
+        ended = yield work.until(None)  # the stop has ended the job, or the work had just ended by itself
+    return ended
+
+
+def wait(work: Work) -> Any:
+    """`waited` in this thread, for work without a threshold, and its end."""
+    try:
+        work.submit()
+        ended = work.until(work.deadline).block() if work.call.clock is None else None  # nearly always that is all
+        if ended is None:
+            ended = block(_to_its_end(work))
+    except BaseException:  # as above
+        work.call.source.cancel("The caller was interrupted while waiting")
+        work.close()
+        raise
+    work.close()
+    return ended
 
 
 def _by_its_clock(work: Work, when: Callable[[], float | None]) -> Steps[Any]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from executor.calls._above import caller_mark
 from executor.calls._scope import Blocking, Submitted, block, leave_scope, link, unlink, unlink_parent
 from executor.calls._state import current, nothing
-from executor.calls._work import Work, waited
+from executor.calls._work import Work, wait, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
 from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
@@ -110,6 +110,9 @@ class Way:
                 ended = prepared  # type: ignore[assignment]  # the error that kept it from being one
             elif prepared.judging is None and prepared.entry.plain and options.plain and self.default_timeout is None:
                 ended = self.finished(prepared)  # nothing has to be waited for: this thread does it all
+            elif prepared.judging is None and prepared.entry.only_timed and not options.background:
+                limit = options.limit(prepared, self.default_timeout)
+                ended = wait(Work(call, partial(self.finished, prepared), limit, self.threads))
             else:
                 ended = block(self._rest(prepared, options))
             if began:

@@ -49,6 +49,7 @@ class Registered:
         background: Whether it may go to the background.
         carrier: The call inside its arguments is judged, not the call itself.
         plain: Whether nothing about it makes a call of it wait: the thread that asks for it may run it.
+        only_timed: Whether nothing about it makes a call of it wait but a time limit.
         only_awaited: Whether nothing about it makes a call of it wait but that it is async.
         told: What a model is told about it; None before the first `definition`.
     """
@@ -69,13 +70,16 @@ class Registered:
     exact: Exact | None = None
     accepts: Callable[[Any], bool] | None = field(default=None, init=False, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
+    only_timed: bool = field(init=False, repr=False)
     only_awaited: bool = field(init=False, repr=False)
     told: ToolDefinition | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        waits = self.limited or self.tool.timeout is not None or self.tool.auto_background is not None
-        object.__setattr__(self, "plain", not waits and not self.is_async)
-        object.__setattr__(self, "only_awaited", not waits and self.is_async)
+        stays = not self.limited and self.tool.auto_background is None
+        timeless = stays and self.tool.timeout is None
+        object.__setattr__(self, "plain", timeless and not self.is_async)
+        object.__setattr__(self, "only_timed", stays and not self.is_async)
+        object.__setattr__(self, "only_awaited", timeless and self.is_async)
 
     @property
     def definition(self) -> ToolDefinition:
