@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from executor import CancelToken, Decision, TaskStatus, ToolCall, ToolExecutor, Verdict, current_call
+from executor.calls import _state
 from executor.tasks._table import TaskTable
 
 SECONDS = 10.0
@@ -573,3 +574,30 @@ def test_batches_that_arrive_while_the_executor_is_shut_down_are_answered_whole(
             "unavailable",
             "cancelled",
         }
+
+
+def test_a_stop_that_is_interrupted_loses_no_result(executor, monkeypatch):
+    started, go_on = threading.Event(), []
+
+    async def tool(args):
+        go_on.append(asyncio.get_running_loop().create_future())
+        started.set()
+        return await go_on[0]
+
+    def interrupted(functions):
+        raise KeyboardInterrupt
+
+    executor.register("tool", tool)
+    stop = CancelToken()
+    future = executor.submit(ToolCall("1", "tool", {}), cancel=stop)
+    assert started.wait(SECONDS)
+    with monkeypatch.context() as patched:
+        patched.setattr(_state, "_run_all", interrupted)
+        patched.setattr(_state, "_in_between", lambda: False)
+        with pytest.raises(KeyboardInterrupt):
+            stop.cancel("enough")
+        with pytest.raises(KeyboardInterrupt):
+            future._source.cancel("enough")
+    go_on[0].get_loop().call_soon_threadsafe(go_on[0].set_result, "late")
+    result = future.result(SECONDS)
+    assert (result.kind, result.error) == ("cancelled", "enough")

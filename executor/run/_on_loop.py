@@ -32,7 +32,8 @@ class OnLoop:
     """
     A submitted call that nothing has to be waited for but its async tool; no thread waits for that.
 
-    Its end is what the tool comes to, or its stop: whichever its source was told first.
+    It has one end: what the tool comes to, or its stop. Whoever comes first tells it, for the other may never come: a
+    tool need not heed a stop, and who says stop may be interrupted.
     """
 
     __slots__ = ("_cancel", "_done", "_prepared", "_running", "_way")
@@ -40,7 +41,7 @@ class OnLoop:
     def __init__(self, way: Way, prepared: Prepared, done: Done) -> None:
         self._way = way
         self._prepared = prepared
-        self._done = done
+        self._done = [done]  # popping is atomic: one of the two has it
         self._cancel: Callable[[], object] | None = None
         self._running = True
 
@@ -64,13 +65,15 @@ class OnLoop:
         way, call = self._way, self._prepared.call
         if way.threads.abandoned:
             way.threads.abandoned.discard(self)
-        if call.source.end() is not None:
+        ended = call.source.end() or result or error
+        assert ended is not None, "one of them is there"
+        try:
+            done = self._done.pop()
+        except IndexError:
             return
         way.over(call)
-        ended = result or error
-        assert ended is not None, "one of the two is there"
-        if result is None or not self._done.at_once(result):
-            way.threads.spawn(partial(self._done, ended))
+        if ended is not result or not done.at_once(result):
+            way.threads.spawn(partial(done, ended))
 
     def _stopped(self) -> None:
         """The call was stopped, and ends now, whether or not the tool heeds that."""
@@ -82,8 +85,12 @@ class OnLoop:
             way.threads.abandoned.discard(self)
         if self._cancel is not None:
             self._cancel()
+        try:
+            done = self._done.pop()
+        except IndexError:
+            return
         way.over(call)
-        way.threads.spawn(partial(self._done, error))
+        way.threads.spawn(partial(done, error))
 
 
 def start_on_loop(prepared: Prepared, pipeline: Pipeline, threads: Threads, job: Job[Any]) -> bool:

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from executor import CancelToken, ToolExecutor, current_call, get_current_tool_output_callback
+from executor.calls import _state
 from executor.calls._current import CurrentCall, token_of
 from executor.calls._state import MARK, CallState, CancelSource, current
 from executor.calls._token import source_of
@@ -19,6 +20,22 @@ SECONDS = 20.0
 
 def state(**settings):
     return CallState("c1", "tool", {"a": 1}, None, **settings)
+
+
+class Meanwhile:
+    """A lock before which something else happens, once."""
+
+    def __init__(self, happens):
+        self.happens = happens
+        self.seen = []
+
+    def __enter__(self):
+        if self.happens is not None:
+            happens, self.happens = self.happens, None
+            self.seen.append(happens().message)
+
+    def __exit__(self, *_):
+        pass
 
 
 @pytest.fixture
@@ -48,6 +65,15 @@ def test_without_a_reason_it_says_that_the_call_was_cancelled():
     source = CancelSource()
     source.cancel()
     assert source.error.message == "The call was cancelled"
+
+
+def test_the_end_of_stopped_work_leaves_the_functions_to_whoever_stops_it(monkeypatch):
+    source, called = CancelSource(), []
+    source.call_at_stop(lambda: called.append(True))
+    lock = Meanwhile(source.end)
+    monkeypatch.setattr(_state, "_lists", lock)
+    source.cancel("enough")
+    assert (called, lock.seen) == ([True], ["enough"])
 
 
 def test_work_that_is_over_cannot_be_stopped():
