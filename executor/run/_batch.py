@@ -81,7 +81,7 @@ def as_completed(
             lanes.open(min(len(requests), max(1, workers.free), max_concurrency or len(requests)))
         for _ in requests:
             with blocking_here():
-                index, result, error = lanes.ended.get()
+                index, result, error = lanes.next_ended()
             if error is not None:
                 raise error  # noqa: TRY301 -- the rest is stopped, as for every other end
             yield index, cast("R", result)
@@ -126,7 +126,7 @@ class _Lanes(Generic[Q, R]):
         stop: CancelToken,
         workers: Workers,
     ) -> None:
-        self.ended: SimpleQueue[tuple[int, R | None, BaseException | None]] = SimpleQueue()
+        self.ended: SimpleQueue[tuple[int, R | None, BaseException | None] | None] = SimpleQueue()  # see `next_ended`
         self._call = call
         self._begin = begin
         self._stop = stop
@@ -136,8 +136,19 @@ class _Lanes(Generic[Q, R]):
         self._coming = False  # a worker
         self._context = contextvars.copy_context()
 
+    def next_ended(self) -> tuple[int, R | None, BaseException | None]:
+        """
+        The place of the next request that has ended, and its result or what it raised; waits for it.
+
+        What no worker takes is carried out here, one after the other: nowhere else would it hold up nobody.
+        """
+        while (ended := self.ended.get()) is None:
+            self._begin = None
+            self._lane()
+        return ended
+
     def open(self, lanes: int) -> None:
-        """Let *lanes* requests be on their way. Without any worker they are carried out here, one after the other."""
+        """Let *lanes* requests be on their way."""
         self._closed.extend([None] * lanes)
         # A worker would only take turns with the loop's thread: one of the two can run Python.
         if not (self._begins_on_loop() and self._begin and self._begin.on_loop(self._open_on_loop)):
@@ -151,8 +162,7 @@ class _Lanes(Generic[Q, R]):
 
     def _open_elsewhere(self) -> None:
         if not self._send(self._open):
-            self._begin = None
-            self._lane()
+            self.ended.put(None)
 
     def _open_on_loop(self) -> None:
         """Open a few lanes, on the event loop, and the next after what these have begun."""
@@ -183,7 +193,7 @@ class _Lanes(Generic[Q, R]):
     def go_on(self) -> None:
         """Carry out what is left, on a worker."""
         if self._left and not self._send(self._lane):
-            self._lane()
+            self.ended.put(None)
 
     def _lane_on_loop(self) -> None:
         """Begin the next request, on the event loop, if that may be; else a worker does, and goes on."""
