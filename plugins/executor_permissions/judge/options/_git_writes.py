@@ -223,7 +223,7 @@ WRITES: dict[str, Entry] = {
         "",
         "",
         subs={
-            "start bad good new old skip reset terms next log view": Entry(
+            "start bad good new old skip reset terms next log": Entry(
                 "writer",
                 MANUAL,
                 "text*",
@@ -321,7 +321,7 @@ WRITES: dict[str, Entry] = {
     "symbolic-ref": Entry(
         "writer", MANUAL, "refname refname", "-d -q -m: --delete --quiet --short --recurse --no-recurse"
     ),
-    "update-ref": Entry("writer", MANUAL, "text*", "-d -m: --no-deref --create-reflog"),
+    "update-ref": Entry("writer", MANUAL, "refname text text", "-d -m: --no-deref --create-reflog"),
     "merge-tree": Entry(
         "writer",
         MANUAL,

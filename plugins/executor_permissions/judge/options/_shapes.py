@@ -139,6 +139,22 @@ def _module(walk: Walk, at: int) -> None:
         walk.runs.append(Module(name))
 
 
+def walk_go_run(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Files of Go, or one package; what follows is for the program."""
+    walk.grammar = grammar
+    words = walk.words
+    while at < len(words) and words[at][:1] == "-":
+        at = option_at(walk, grammar, at)
+    if walk.unsure:
+        walk.ask(len(words) - 1)
+    first = at
+    while at < len(words) and (at == first or (words[at - 1].endswith(".go") and words[at].endswith(".go"))):
+        if type(words[at]) is not str:
+            walk.ask(NEVER)
+        walk.is_value("codego", words[at], at)
+        at += 1
+
+
 def walk_unittest(walk: Walk, grammar: Grammar, at: int) -> None:
     """Each name is imported, and called if it is that of a function; behind ``discover`` there are folders."""
     walk_plainly(walk, grammar, at)
@@ -178,6 +194,9 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
             walk.ask(NEVER if word == "-" else at)
             return
         at += 1
+    if "--test" in words[1:at]:  # each operand is a file of tests
+        for i in range(at + 1, len(words)):
+            walk.is_value("code", words[i], i)
     if at < len(words):
         if words[at][:1] == "@" or (grammar.subs and words[at] in grammar.subs):
             walk.ask(at)  # scala, swift and jshell read options from that file; a sub-command is no script
@@ -291,6 +310,7 @@ _walk.SHAPES.update(
     database=walk_database,
     env=walk_env,
     export=walk_export,
+    gorun=walk_go_run,
     interpreter=walk_interpreter,
     joined=walk_joined,
     nopt=walk_nopt,

@@ -32,7 +32,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "CMake 3.25",
         "codebuilt*",
-        "--version --help -N --fresh --build:relative --target:rusttarget -t: --config: -j? --parallel? --clean-first -v "
+        "--version --help -N --fresh --build:relative --target:cmaketarget -t:cmaketarget --config: -j? --parallel? --clean-first -v "
         "--verbose -S:relative -B:relative -G: --preset: --list-presets? --workflow --install:relative "
         "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
         asks="-P: -E: -C: --toolchain: --prefix:write -U: --debugger --trace --graphviz:write",
@@ -284,13 +284,15 @@ PROGRAMS: dict[str, Entry] = {
             "run": Entry(
                 "builder",
                 MANUAL,
-                "command",
+                "",
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json",
                 asks="-exec: -toolexec: -ldflags: -overlay: -modfile: -C:",
-                traits="spell stop words bool",
+                traits="spell words bool",
+                shape="gorun",
             ),
-            "generate tool fix": Entry(
+            "generate fix": Entry("builder", MANUAL, "code*", "-v -n -x -run: -skip:", traits="spell words bool"),
+            "tool": Entry(
                 "builder",
                 MANUAL,
                 "text*",

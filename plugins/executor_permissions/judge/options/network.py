@@ -160,8 +160,11 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={
                     "list view": Entry("network", MANUAL, "text*", GH),
-                    "clone create fork sync edit delete rename archive set-default": Entry(
-                        "network", MANUAL, "text*", GH_WRITE, traits="spell"
+                    "clone": Entry(
+                        "network", MANUAL, "text write", traits="spell open"
+                    ),  # behind -- are options for git
+                    "create fork sync edit delete rename archive set-default": Entry(
+                        "network", MANUAL, "text*", GH_WRITE, traits="spell open"
                     ),
                 },
             ),

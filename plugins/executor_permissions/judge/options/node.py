@@ -7,22 +7,33 @@ from __future__ import annotations
 from executor_permissions.judge.options._entry import Entry
 
 MANUAL = "npm 11, pnpm 9, yarn 1, node 20"
+# A value that one of them does not know as such is an operand, or the sub-command, for it.
 COMMON = (
-    "--json -l --long --parseable -p -a --all --depth: --omit: --include: -w: --workspace: --workspaces "
-    "--include-workspace-root --no-color --color? -s --silent -q --quiet -d -dd -ddd --verbose --loglevel: "
+    "--json -l --long --parseable -p -a --all --depth:(0|1|2|3|4|5|6|7|8|9|Infinity) --omit:(dev|optional|peer) "
+    "--include:(prod|dev|optional|peer) --no-color --color? -s --silent -q --quiet -d -dd -ddd --verbose "
+    "--loglevel:(silent|error|warn|notice|http|timing|info|verbose|silly) "
     "--offline --prefer-offline --prefer-online --no-update-notifier --no-fund --no-audit --fund --audit "
     "--package-lock-only --no-progress --progress --yes -y --if-present --ignore-scripts --no-unicode --help -h"
 )
+WORKSPACES = "-w:codefolder --workspace:codefolder --workspaces --include-workspace-root"
 GLOBAL = "-g --global"  # for everybody, and so outside the project
 INSTALL = (
     "-S -D -E -O -P -B -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
-    "--save-bundle --save-prefix: --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
-    "--no-package-lock --package-lock --no-bin-links --dry-run --install-links --install-strategy: "
-    "--legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag: "
-    "--cpu: --os: --libc: --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
-    "--immutable --check-cache --mode: --ignore-engines"
+    "--save-bundle --save-prefix:(^|~) --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
+    "--no-package-lock --package-lock --no-bin-links --dry-run --install-links "
+    "--install-strategy:(hoisted|nested|shallow|linked) --legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag:name "
+    "--cpu:name --os:name --libc:name --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
+    "--immutable --check-cache --mode:(skip-build|update-lockfile) --ignore-engines"
 )
 BUN = "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production --exact"
+DENO = (
+    "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none --cached-only "
+    "--no-remote --lock?write --json"
+)
+DENO_ASKS = (
+    "-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? -c:read "
+    "--config:read --import-map:read"
+)
 _PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
@@ -49,7 +60,8 @@ _PNPM_SUBS: dict[str, Entry] = {
         "network",
         MANUAL,
         "text*",
-        "--audit-level: --prod --dev --fix --groups: --level:",
+        "--audit-level:(info|low|moderate|high|critical) --prod --dev --fix --groups:name "
+        "--level:(info|low|moderate|high|critical)",
     ),
     "version": Entry(
         "writer",
@@ -79,7 +91,7 @@ _PNPM_SUBS: dict[str, Entry] = {
         "network",
         MANUAL,
         "codenpm*",
-        "--dry-run --tag: --access: --no-git-checks",
+        "--dry-run --tag:name --access:(public|restricted) --no-git-checks --publish-branch:name",
     ),
     "exec": Entry(
         "builder",
@@ -111,7 +123,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         MANUAL,
         "",
-        COMMON + " -v --version",
+        f"{COMMON} {WORKSPACES} -v --version",
         asks="-C: --prefix: --registry: --userconfig: --globalconfig: --script-shell: --node-options: --cache: "
         "--logs-dir: --location:",
         traits="globals exact",
@@ -147,7 +159,7 @@ PROGRAMS: dict[str, Entry] = {
                 "reader",
                 MANUAL,
                 "text*",
-                "--no-browser --which:",
+                "--no-browser --which:number",
             ),
             "config c": Entry(
                 "writer",
@@ -164,7 +176,7 @@ PROGRAMS: dict[str, Entry] = {
                 "network",
                 MANUAL,
                 "text*",
-                "-g --global --searchlimit: --no-description",
+                "-g --global --searchlimit:number --no-description",
             ),
             "ping whoami": Entry(
                 "network",
@@ -180,7 +192,7 @@ PROGRAMS: dict[str, Entry] = {
                 "network",
                 MANUAL,
                 "text*",
-                "--audit-level: --production -f --force --dry-run",
+                "--audit-level:(none|info|low|moderate|high|critical) --production -f --force --dry-run",
             ),
             "test t tst": Entry(
                 "builder",
@@ -228,7 +240,7 @@ PROGRAMS: dict[str, Entry] = {
                 "network",
                 MANUAL,
                 "codenpm*",
-                "--tag: --access: --dry-run --otp: --provenance --no-git-checks --publish-branch:",
+                "--tag:name --access:(public|restricted) --dry-run --otp:number --provenance --no-git-checks",
             ),
             "shrinkwrap": Entry(
                 "writer",
@@ -246,7 +258,8 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={
                     "ls verify": Entry("reader", MANUAL, "text*"),
-                    "clean add rm": Entry("writer", MANUAL, "text*", "-f --force"),
+                    "clean rm": Entry("writer", MANUAL, "text*", "-f --force"),
+                    "add": Entry("network", MANUAL, "npmpackage*"),  # of a repository it runs what prepares it
                 },
             ),
             "exec x": Entry(
@@ -304,16 +317,10 @@ PROGRAMS: dict[str, Entry] = {
         "",
         shape="named",
         subs={
-            "test run lint fmt check bench task info doc": Entry(
-                "builder",
-                MANUAL,
-                "code text*",
-                "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
-                "--cached-only --no-remote --lock?write --json",
-                asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "
-                "-c:read --config:read --import-map:read",
-                traits="stop",
-            ),
+            "run": Entry("builder", MANUAL, "codelocal text*", DENO, asks=DENO_ASKS, traits="stop"),
+            "test lint check bench info doc": Entry("builder", MANUAL, "codelocal*", DENO, asks=DENO_ASKS),
+            "fmt": Entry("builder", MANUAL, "write*", DENO, asks=DENO_ASKS),
+            "task": Entry("builder", MANUAL, "text*", "-q --quiet", asks=DENO_ASKS, traits="stop"),
         },
     ),
     "bun": Entry(
@@ -388,6 +395,6 @@ PROGRAMS: dict[str, Entry] = {
         "--version",
         asks="-c:read --config:read --outputFile:write --coverageDirectory:write --rootDir: --globalSetup: --setupFiles: "
         "--testRunner: --reporters: --environment: --transform: --root: --dir:",
-        traits="bool",
+        traits="bool apart",
     ),
 }

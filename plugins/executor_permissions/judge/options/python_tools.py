@@ -13,6 +13,31 @@ TOX = (
     "--parallel: --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
     "--no-capture -i --fail-fast"
 )
+MYPY = (
+    "-v -V -h -p: -m: --package: --module: --verbose --strict --no-strict-optional --ignore-missing-imports "
+    "--follow-imports: --no-site-packages --namespace-packages --no-namespace-packages --explicit-package-bases "
+    "--exclude: --python-version: --platform: --always-true: --always-false: --disallow-any-unimported "
+    "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --disallow-any-generics "
+    "--disallow-subclassing-any --disallow-untyped-calls --disallow-untyped-defs --disallow-incomplete-defs "
+    "--disallow-untyped-decorators --check-untyped-defs --implicit-optional --no-implicit-optional "
+    "--no-implicit-reexport --strict-equality --extra-checks --warn-redundant-casts --warn-unused-ignores "
+    "--no-warn-no-return --warn-return-any --warn-unreachable --warn-unused-configs --allow-untyped-globals "
+    "--allow-redefinition --local-partial-types --enable-error-code: --disable-error-code: --show-error-context "
+    "--show-column-numbers --show-error-end --show-error-codes --hide-error-codes --show-error-code-links "
+    "--hide-error-code-links --pretty --no-pretty --no-color-output --no-error-summary --show-absolute-path "
+    "--show-traceback --tb --no-incremental --incremental --skip-version-check --skip-cache-mtime-checks "
+    "--cache-fine-grained --scripts-are-modules --no-silence-site-packages --non-interactive -O: --output: "
+    "--no-install-types --version --help --no-warn-unused-configs --warn-no-return --strict-optional "
+    "--disallow-any-unimported --strict-bytes --no-extra-checks --allow-redefinition-new "
+    "--report-deprecated-as-note --warn-incomplete-stub --num-workers: --sqlite-cache --no-sqlite-cache"
+)
+MYPY_ASKS = (
+    "--config-file:read --cache-dir:write --python-executable: --junit-xml:write --junit-format: "
+    "--install-types --html-report:write --txt-report:write --xml-report:write --any-exprs-report:write "
+    "--cobertura-xml-report:write --linecount-report:write --linecoverage-report:write "
+    "--lineprecision-report:write --xslt-html-report:write --xslt-txt-report:write --custom-typeshed-dir:read "
+    "--custom-typing-module: --shadow-file:: --find-occurrences: --pdb --quickstart-file:read --plugins:"
+)
 _TOX_SUBS: dict[str, Entry] = {
     "list l": Entry("builder", "tox 4", "", TOX + " -d --no-desc"),
     "config c": Entry("builder", "tox 4", "", TOX + " -k: -d --core"),
@@ -26,7 +51,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "pytest 8, 9, pytest-cov, pytest-xdist",
         "code*",
-        "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n: --verbose --quiet --exitfirst --maxfail: --showlocals "
+        "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n:codeoperand --verbose --quiet --exitfirst --maxfail: --showlocals "
         "--no-showlocals --tb: --capture: --co --collect-only --lf --last-failed --ff --failed-first --nf "
         "--new-first --sw --stepwise --sw-skip --stepwise-skip --lfnf: --durations: --durations-min: "
         "--strict-markers --strict-config --strict --ignore: --ignore-glob: --deselect: --keep-duplicates "
@@ -37,44 +62,40 @@ PROGRAMS: dict[str, Entry] = {
         "--log-cli-level: --log-format: --log-date-format: --log-cli-format: --log-cli-date-format: --log-disable: "
         "--log-auto-indent: --verbosity: --xfail-tb --no-fold-skipped --force-short-summary "
         "--continue-on-collection-errors --max-warnings: --cov? --no-cov --cov-branch --cov-append "
-        "--cov-fail-under: --no-cov-on-fail --dist: --numprocesses: --version --help -p:(no:*) "
+        "--cov-fail-under:codeoperand --no-cov-on-fail --dist:codeoperand --numprocesses:codeoperand --version --help "
+        "-p:(no:*) "
         "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered) --cov-context:(test) "
-        "--cache-show? --cache-clear --reruns: --reruns-delay: --timeout: --timeout-method: -f --looponfail "
+        "--cache-show? --cache-clear --reruns:codeoperand --reruns-delay:codeoperand --timeout:codeoperand "
+        "--timeout-method:codeoperand -f --looponfail "
         "--forked --no-fixtures-cleanup --trace-config --benchmark-only --benchmark-skip --benchmark-disable "
-        "--snapshot-update --random-order --randomly-seed: --asyncio-mode: --hypothesis-seed: --hypothesis-profile: "
-        "--hypothesis-show-statistics --maxprocesses: --strict --no-strict",
+        "--snapshot-update --random-order --randomly-seed:codeoperand --asyncio-mode:codeoperand "
+        "--hypothesis-seed:codeoperand --hypothesis-profile:codeoperand --hypothesis-show-statistics "
+        "--maxprocesses:codeoperand --strict --no-strict",
         asks="-c:read --config-file:read -o: --override-ini: --rootdir: --confcutdir: --basetemp:write "
         "--junitxml:write --junit-xml:write --junit-prefix: --log-file:write --result-log:write --debug? "
         "--pastebin: --report-log:write --html:write --cov-config:read --json-report-file:write --pdb --pdbcls: "
         "--trace --tx: --px: -d --rsyncdir: --testrunuid: --self-contained-html",
         traits="at",
     ),
-    "mypy dmypy": Entry(
+    "mypy": Entry("builder", "mypy 1, 2", "read*", MYPY, asks=MYPY_ASKS, traits="at"),
+    "dmypy": Entry(
         "builder",
         "mypy 1, 2",
-        "read*",
-        "-v -V -h -p: -m: --package: --module: --verbose --strict --no-strict-optional --ignore-missing-imports "
-        "--follow-imports: --no-site-packages --namespace-packages --no-namespace-packages --explicit-package-bases "
-        "--exclude: --python-version: --platform: --always-true: --always-false: --disallow-any-unimported "
-        "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --disallow-any-generics "
-        "--disallow-subclassing-any --disallow-untyped-calls --disallow-untyped-defs --disallow-incomplete-defs "
-        "--disallow-untyped-decorators --check-untyped-defs --implicit-optional --no-implicit-optional "
-        "--no-implicit-reexport --strict-equality --extra-checks --warn-redundant-casts --warn-unused-ignores "
-        "--no-warn-no-return --warn-return-any --warn-unreachable --warn-unused-configs --allow-untyped-globals "
-        "--allow-redefinition --local-partial-types --enable-error-code: --disable-error-code: --show-error-context "
-        "--show-column-numbers --show-error-end --show-error-codes --hide-error-codes --show-error-code-links "
-        "--hide-error-code-links --pretty --no-pretty --no-color-output --no-error-summary --show-absolute-path "
-        "--show-traceback --tb --no-incremental --incremental --skip-version-check --skip-cache-mtime-checks "
-        "--cache-fine-grained --scripts-are-modules --no-silence-site-packages --non-interactive -O: --output: "
-        "--no-install-types --version --help --no-warn-unused-configs --warn-no-return --strict-optional "
-        "--disallow-any-unimported --strict-bytes --no-extra-checks --allow-redefinition-new "
-        "--report-deprecated-as-note --warn-incomplete-stub --num-workers: --sqlite-cache --no-sqlite-cache",
-        asks="--config-file:read --cache-dir:write --python-executable: --junit-xml:write --junit-format: "
-        "--install-types --html-report:write --txt-report:write --xml-report:write --any-exprs-report:write "
-        "--cobertura-xml-report:write --linecount-report:write --linecoverage-report:write "
-        "--lineprecision-report:write --xslt-html-report:write --xslt-txt-report:write --custom-typeshed-dir:read "
-        "--custom-typing-module: --shadow-file:: --find-occurrences: --pdb --quickstart-file:read --plugins:",
-        traits="at",
+        "",
+        "-h -V --help --version",
+        subs={
+            # Behind "--" stand the options of mypy.
+            "run start restart": Entry(
+                "builder",
+                "mypy 1, 2",
+                "read*",
+                f"-- {MYPY} --timeout:",
+                asks=f"{MYPY_ASKS} --log-file:write",
+                traits="at open",
+            ),
+            "check recheck": Entry("builder", "mypy 1, 2", "read*", "-v -q --verbose --quiet"),
+            "status stop kill": Entry("reader", "mypy 1, 2"),
+        },
     ),
     "ruff": Entry(
         "builder",
@@ -230,7 +251,7 @@ PROGRAMS: dict[str, Entry] = {
             "run": Entry(
                 "builder",
                 MANUAL,
-                "read text*",
+                "code text*",
                 "-a -p -L --append --branch --parallel-mode --timid --include: --omit: --source: --context: "
                 "--concurrency:",
                 asks="-m",

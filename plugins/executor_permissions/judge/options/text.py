@@ -234,8 +234,8 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "GNU sed 4.9",
         "sed read*",
-        "-n -E -r -s -u -z -b -l: -e:sed --expression:sed --quiet --silent --regexp-extended --separate "
-        "--unbuffered --null-data --zero-terminated --posix --debug --sandbox --line-length: --help --version",
+        "-n -E -r -s -u -z -b -l:number -e:sed --expression:sed --quiet --silent --regexp-extended --separate "
+        "--unbuffered --null-data --zero-terminated --posix --debug --sandbox --line-length:number --help --version",
         asks="-i? --in-place? -f:read --file:read --follow-symlinks",
     ),
     "awk gawk mawk nawk": Entry(
