@@ -49,6 +49,17 @@ COVERED = [
     ("terraform apply *", ["terraform apply -auto-approve", "terraform apply plan"], ["terraform apply ../plan"]),
     ("systemctl enable *", ["systemctl enable nginx"], ["systemctl enable ../x.service", "systemctl enable /x/y.service"]),
     ("cmake *", ["cmake --build build -t all", "cmake --build build --target MyApp"], ["cmake --build build -t 'x:=$(shell id)'", "cmake --build build '-t--eval=$(shell id)'", "cmake --build build -t ../x", "cmake --build build --target SHELL=x"]),
+    ("pipenv *", ["pipenv install --dev", "pipenv sync"], ["pipenv install --with ../x", "pipenv install -G /x", "pipenv install --extras ../x"]),
+    ("bun *", ["bun run --timeout 5 a.js"], ["bun run --timeout ../x.js"]),
+    # an option that takes no value elsewhere: what follows it may be the first of two operands
+    ("install *", ["install -m 755 a src", "install -S .bak a b"], ["install -S a ../x", "install -S a .git/config"]),
+    ("cp *", ["cp -S .bak a b"], ["cp -S a ../x", "cp -S a .git/config"]),
+    # code, or what is to be done, comes from the input
+    ("uv *", ["uv run a.py"], ["uv run -", "echo a | uv run -", "uv run - < a.py"]),
+    ("deno *", ["deno run a.ts"], ["deno run -", "deno run - < a.ts"]),
+    ("bun *", ["bun run a.ts"], ["bun run -", "bun run - < a.ts"]),
+    ("crontab *", ["crontab -l"], ["crontab", "crontab < a", "crontab -"]),
+    ("openssl *", ["openssl version"], ["openssl", "openssl < a"]),
     # git: what runs another program, and names of references that are files
     ("git *", ["git bisect log", "git bisect good", "git update-ref HEAD abc", "git update-ref -d refs/heads/x"], ["git bisect view git-tools/x", "git bisect visualize gitx", "git update-ref config HEAD", "git update-ref hooks/pre-commit HEAD", "git update-ref refs/../config HEAD"]),
     ("gh repo clone *", ["gh repo clone a/b", "gh repo clone a/b sub"], ["gh repo clone a/b -- -c core.fsmonitor=./x", "gh repo clone a/b -- --upload-pack=x", "gh repo clone a/b ../x", "gh repo clone a/b .git/hooks"]),
@@ -129,3 +140,28 @@ def test_long_paths_lead_where_they_do_whatever_was_looked_up_before(tmp_path):
     paths += [f"{at}/up", f"{at}/up/x", f"{at}/up/../x", f"{at}/new/a/b/c/d/e/f", f"{at}/new/a/b/c/d"]
     assert [path for path in paths * 2 if links.real(path) != os.path.realpath(path)] == []
     assert [links.real(f"{at}/cwd/x", folder) for folder in ("/a", "/b")] == ["/a/x", "/b/x"]
+
+
+@pytest.mark.parametrize("name", ["args", "arguments", "params", "options", "flags"])
+def test_a_text_beside_a_command_goes_behind_it(tmp_path, name):
+    rules = {
+        "shellTools": ["sh"],
+        "blacklist": {"patterns": ["git push --force *", "rm *"]},
+        "whitelist": {"patterns": ["git *", "ls *"]},
+    }
+    policy = Policy.from_dict(rules, project_root=tmp_path, home=tmp_path)
+    found = {
+        text: policy.decide("sh", {"command": command, name: text}).verdict
+        for command, text in [
+            ("git", "status -s"),
+            ("ls", "-la src"),
+            ("ls", ""),
+            ("git", "push --force"),
+            ("ls", "; rm x"),
+            ("ls", "$(rm x)"),
+            ("ls", "> x"),
+            ("git", "log --output=x"),
+        ]
+    }
+    assert [text for text, verdict in found.items() if verdict == "allow"] == ["status -s", "-la src", ""]
+    assert [text for text, verdict in found.items() if verdict == "deny"] == ["push --force", "; rm x", "$(rm x)"]

@@ -294,6 +294,13 @@ def walk_anything(walk: Walk, grammar: Grammar, _at: int) -> None:
     walk.grammar = grammar
 
 
+def walk_listing(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Without ``-l`` it takes from its input what it is to do later."""
+    walk_plainly(walk, grammar, at)
+    if "-l" not in walk.words:
+        walk.ask(NEVER)
+
+
 def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
     """Without a sub-command it reads code from its input."""
     walk_plainly(walk, grammar, at)
@@ -313,6 +320,7 @@ _walk.SHAPES.update(
     gorun=walk_go_run,
     interpreter=walk_interpreter,
     joined=walk_joined,
+    listing=walk_listing,
     nopt=walk_nopt,
     nothing=walk_nothing,
     printf=walk_printf,

@@ -77,10 +77,7 @@ class Walk:
             for files in _FILES[kind]:
                 getattr(self, files).append(value)
         elif kind == "code":
-            self.reads.append(value)
-            self.runs.append(value)
-            if "://" in value:
-                self.ask(at)
+            self._is_code(value, at)
         elif kind == "!":
             self.ask(at)
         elif kind == "list":
@@ -88,21 +85,28 @@ class Walk:
         elif kind != "text":
             self.given |= {kind}
             if fits(kind, value):
-                self._is_file(kind, value)
+                self._is_file(kind, value, at)
             else:
                 self.ask(at)
                 if kind == "protocols":
                     self.reads.append(REST)
 
-    def _is_file(self, kind: str, value: str) -> None:
+    def _is_code(self, value: str, at: int) -> None:
+        self.reads.append(value)
+        self.runs.append(value)
+        if value == "-":
+            self.ask(NEVER)  # it is in the input
+        elif "://" in value:
+            self.ask(at)
+
+    def _is_file(self, kind: str, value: str, at: int) -> None:
         """Take *value*, which is fit for its *kind*, for what the beginning of that says."""
         if kind == "archive":
             self.archives.append(value)
         elif kind.startswith("read"):
             self.reads.append(value)
         elif kind.startswith("code"):
-            self.reads.append(value)
-            self.runs.append(value)
+            self._is_code(value, at)
         elif kind == "module":
             self.runs.append(Module(value))
 
@@ -330,6 +334,10 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         _assign_simply(walk, grammar, operands)
     else:
         _assign_each(walk, grammar, operands)
+        if (
+            grammar.last and len(operands) == 1 and not walk.targets
+        ):  # of an option in front of it some versions take no value
+            walk.is_value(grammar.last, walk.words[operands[0]], operands[0])
     if walk.targets:
         walk.writes.extend(walk.targets)
 
@@ -346,7 +354,12 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
         if kind == "command":
             walk.inner.append((at, len(words)))
-            if "://" in words[at] or words[at].endswith(_SCRIPT_NAMES) or (grammar.runner and "/" in words[at]):
+            if (
+                words[at] == "-"
+                or "://" in words[at]
+                or words[at].endswith(_SCRIPT_NAMES)
+                or (grammar.runner and "/" in words[at])
+            ):
                 walk.is_value("code", words[at], at)  # uv run takes scripts as well
             return
         if not grammar.inert and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):

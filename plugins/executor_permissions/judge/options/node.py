@@ -25,7 +25,7 @@ INSTALL = (
     "--cpu:name --os:name --libc:name --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
     "--immutable --check-cache --mode:(skip-build|update-lockfile) --ignore-engines"
 )
-BUN = "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production --exact"
+BUN = "-d -D --dev --watch --coverage --timeout:number --bail? --only --silent --frozen-lockfile --production --exact"
 DENO = (
     "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none --cached-only "
     "--no-remote --lock?write --json"

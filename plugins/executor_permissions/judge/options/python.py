@@ -278,13 +278,14 @@ PROGRAMS: dict[str, Entry] = {
                 "--only: --no-update --regenerate --strict --short -s --lock --graph --json --check --resolve "
                 "--fields: --freeze --sort:",
             ),
+            # For pipenv, what it does not know and all that follows is a package.
             "install sync add remove update": Entry(
                 "builder",
                 MANUAL,
                 "codepackage*",
-                "--no-root --sync --with: --without: --only: --only-root --all-extras --extras: -E: --all-groups "
-                "--dry-run --no-dev --dev -D -d --group: -G: --optional --editable --allow-prereleases --lock "
-                "--compile --python:pythonversion --platform: --prod --no-self --frozen-lockfile --no-lock --skip-lock --deploy",
+                "--no-root --sync --with:codepackage --without:codepackage --only:codepackage --only-root --all-extras --extras:codepackage -E:codepackage --all-groups "
+                "--dry-run --no-dev --dev -D -d --group:codepackage -G:codepackage --optional --editable --allow-prereleases --lock "
+                "--compile --python:pythonversion --platform:codepackage --prod --no-self --frozen-lockfile --no-lock --skip-lock --deploy",
             ),
             "build": Entry(
                 "builder",

@@ -219,6 +219,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-l",
         asks="-e -r -i -u:",
+        shape="listing",
     ),
     "dmesg": Entry(
         "reader",
@@ -253,6 +254,7 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "OpenSSL 3.0",
         "",
+        shape="named",  # older ones read commands from their input
         subs={
             "version": Entry(
                 "reader",
