@@ -142,6 +142,16 @@ def test_long_paths_lead_where_they_do_whatever_was_looked_up_before(tmp_path):
     assert [links.real(f"{at}/cwd/x", folder) for folder in ("/a", "/b")] == ["/a/x", "/b/x"]
 
 
+def test_what_bisect_shows_by_another_command_is_that_command(tmp_path):
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["git push --force *", "gitx *"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path, home=tmp_path)
+    commands = [
+        f"git bisect {view} {what}" for view in ("view", "visualize") for what in ("push -f", "gitx a", "--stat")
+    ]
+    found = [policy.decide("runCommand", {"command": command}).verdict for command in commands]
+    assert found == ["deny", "deny", "allow"] * 2
+
+
 @pytest.mark.parametrize("name", ["args", "arguments", "params", "options", "flags"])
 def test_a_text_beside_a_command_goes_behind_it(tmp_path, name):
     rules = {

@@ -334,9 +334,8 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         _assign_simply(walk, grammar, operands)
     else:
         _assign_each(walk, grammar, operands)
-        if (
-            grammar.last and len(operands) == 1 and not walk.targets
-        ):  # of an option in front of it some versions take no value
+        # Of an option in front of it some versions take no value.
+        if grammar.last and len(operands) == 1 and not walk.targets:
             walk.is_value(grammar.last, walk.words[operands[0]], operands[0])
     if walk.targets:
         walk.writes.extend(walk.targets)
