@@ -168,6 +168,7 @@ def test_other_values_are_checked_by_their_kind():
         "codenpm": (["react", ".", "./x", "@types/node@20"], ["a/b", "https://x", "git+ssh://x", "-x"]),
         "codepackage": (["requests", "a[b]==1.2", ".", ".[dev]", "x; y < '3'"], ["git+http://x", "file:///x", "x @ https://y", "-x", "~/x"]),
         "protocols": (["=https", "=http,HTTPS", "-all,https", "-ftp", "=", "=https,-file", "+-file"], ["=http,file", "+all", "all", "-+file", "=https,ftp", "http s"]),
+        "unsetname": (["x", "IFS", "LD_PRELOAD"], ["PATH", "HOME", "a[0]", "a[$(id)]"]),
         "codego": ([".", "./cmd/x", "a.go"], ["e.com/x@latest"]),
         "codelocal": (["r.txt", "../r.txt"], ["http://x/r.txt", "npm:x", "jsr:@x/y"]),
         "cmaketarget": (["all", "MyApp", "src/a.o", "a-b_c"], ["", "-x", "--eval=x", "a=b", "x:=$(shell id)", "../x", "a/../../b", "a b"]),

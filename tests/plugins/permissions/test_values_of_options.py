@@ -60,6 +60,8 @@ COVERED = [
     ("bun *", ["bun run a.ts"], ["bun run -", "bun run - < a.ts"]),
     ("crontab *", ["crontab -l"], ["crontab", "crontab < a", "crontab -"]),
     ("openssl *", ["openssl version"], ["openssl", "openssl < a"]),
+    # without PATH, bash takes every program from the folder that it is in
+    ("unset *", ["unset x", "unset -v x IFS", "unset -f f"], ["unset PATH", "unset -v PATH", "unset x PATH", "unset HOME"]),
     # git: what runs another program, and names of references that are files
     ("git *", ["git bisect log", "git bisect good", "git update-ref HEAD abc", "git update-ref -d refs/heads/x"], ["git bisect view git-tools/x", "git bisect visualize gitx", "git update-ref config HEAD", "git update-ref hooks/pre-commit HEAD", "git update-ref refs/../config HEAD"]),
     ("gh repo clone *", ["gh repo clone a/b", "gh repo clone a/b sub"], ["gh repo clone a/b -- -c core.fsmonitor=./x", "gh repo clone a/b -- --upload-pack=x", "gh repo clone a/b ../x", "gh repo clone a/b .git/hooks"]),

@@ -34,6 +34,9 @@ _PYTHON = re.compile(r"system\Z|(?:c?python|pypy)?[-@0-9.,<>=!~^*| ]*\Z")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _TRANSPORT = re.compile(r"[A-Za-z0-9+-]+::")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_NEEDED = frozenset(
+    {"PATH", "HOME", "PWD", "OLDPWD"}
+)  # without PATH, bash takes programs from the folder that it is in
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*(?::{0,3}|\?|\+)=(.*)\Z", re.DOTALL)  # make: "!=" would run its value
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
 _CURLS = frozenset("{}[]")
@@ -207,6 +210,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
     "sql": _is_safe_sql,
     "testargument": lambda value: not value.startswith("--logfile"),
+    "unsetname": lambda value: _NAME.match(value) is not None and value not in _NEEDED,
     "url": _is_url,
     "warning": lambda value: _WARNING.match(value) is not None,
     "yq": _is_safe_yq,
