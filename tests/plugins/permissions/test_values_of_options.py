@@ -38,7 +38,7 @@ COVERED = [
      ["dmypy run -- --config-file ../x.ini", "dmypy run -- --config-file=x.ini src", "dmypy start -- --python-executable=./x", "dmypy restart -- @args", "dmypy run -- --shadow-file a b"]),
     # what names other code
     ("pip *", ["pip install -r requirements.txt", "pip install -c c.txt x", "pip install --group dev", "pip uninstall -y -r requirements.txt"],
-     ["pip install -r ../x.txt", "pip install -r/x.txt", "pip install -c /x.txt y", "pip install --requirement=../x.txt", "pip install --group ../x/pyproject.toml:dev"]),
+     ["pip install -r ../x.txt", "pip install -r/x.txt", "pip install -r=../x.txt", "pip install -c /x.txt y", "pip install --requirement=../x.txt", "pip install --group ../x/pyproject.toml:dev"]),
     ("uv *", ["uv pip install -r requirements.txt", "uv add -r requirements.txt", "uv python find 3.12", "uv python list"], ["uv pip install -r ../x.txt", "uv pip sync --requirements /x.txt", "uv add -r ../x.txt", "uv python find ../x", "uv python pin ./x"]),
     ("uv tool install *", ["uv tool install ruff"], ["uv tool install git+https://e.com/x", "uv tool install ../x"]),
     ("pipx install *", ["pipx install ruff"], ["pipx install git+https://e.com/x", "pipx install ../x"]),
@@ -101,6 +101,30 @@ PINNED = [
 @pytest.mark.parametrize("row", PINNED, ids=lambda row: row[0])
 def test_an_option_of_a_rule_is_not_given_another_value_by_its_wildcard(row):
     assert misjudged([row]) == []
+
+
+# Rows of (pattern, what it covers, what it does not): code that an option names, for any value, is the project's.
+NAMING = [
+    (f"{before} *{after}", [f"{before} sub{after}"], [f"{before} ../x{after}", f"{before} /x{after}", f"{before} ~/x{after}"])
+    for before, after in [
+        ("make -C", " test"), ("make -f", " test"), ("npm --prefix", " test"), ("pnpm -C", " test"), ("yarn --cwd", " test"),
+        ("cargo build --manifest-path", ""), ("cargo --config", " build"), ("go -C", " test"), ("go test -exec", " ./..."), ("go build -toolexec", " ./..."),
+        ("pytest -c", " tests"), ("pytest --rootdir", " tests"), ("mypy --config-file", " src"), ("mypy --python-executable", " src"), ("tox -c", " -e py"),
+        ("nox -f", ""), ("coverage --rcfile", " report"), ("pylint --rcfile", " src"), ("uv --directory", " run pytest"), ("uv run --with", " pytest"),
+        ("poetry -C", " run pytest"), ("pip --python", " list"), ("node -r", " a.js"), ("node --import", " a.js"), ("jest -c", ""),
+        ("eslint -c", " src"), ("eslint --rulesdir", " src"), ("prettier --plugin", " src"), ("docker compose -f", " up"), ("terraform plan -from-module", ""),
+        ("cmake -P", ""), ("ninja -C", ""), ("rake -f", " build"), ("gradle -p", " build"), ("rg --pre", " x"), ("sort --compress-program", " a"),
+        ("tar -I", " -cf a.tar b"), ("awk -f", " a"), ("sed -f", " a"), ("curl -K", ""), ("git clone --template", " https://e.com/x"), ("git bisect run", ""),
+    ]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", NAMING, ids=lambda row: row[0])
+def test_code_that_an_option_names_is_that_of_the_project_unless_the_rule_names_it(row):
+    pattern, covered, asked = row
+    assert misjudged([row]) == []
+    assert misjudged([(pattern.replace(" *", "=*", 1), [], [one.replace(" ../", "=../") for one in asked[:1]])]) == []
+    assert misjudged([(asked[0], [asked[0]], [])]) == []
 
 
 @pytest.fixture

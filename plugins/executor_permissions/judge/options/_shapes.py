@@ -190,19 +190,27 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
             return
         if word[:1] not in ("-", "+"):
             break
+        loading = grammar.options.get(word.partition("=")[0])
+        if loading is not None and loading.value == "code":
+            at = option_at(walk, grammar, at)
+            continue
         if option is None and not _is_cluster(word, grammar):
             walk.ask(NEVER if word == "-" else at)
             return
         at += 1
-    if "--test" in words[1:at]:  # each operand is a file of tests
-        for i in range(at + 1, len(words)):
-            walk.is_value("code", words[i], i)
     if at < len(words):
+        _further_tests(walk, at)
         if words[at][:1] == "@" or (grammar.subs and words[at] in grammar.subs):
             walk.ask(at)  # scala, swift and jshell read options from that file; a sub-command is no script
         _script(walk, at)
     else:
         walk.ask(NEVER)
+
+
+def _further_tests(walk: Walk, at: int) -> None:
+    """``node --test``: each operand is a file of tests."""
+    for i in range(at + 1, len(walk.words)) if "--test" in walk.words[1:at] else ():
+        walk.is_value("code", walk.words[i], i)
 
 
 def _is_cluster(word: str, grammar: Grammar) -> bool:

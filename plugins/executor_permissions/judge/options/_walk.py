@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 30  # no rule with a wildcard covers it
 _SCRIPT_NAMES = (".py", ".pyw", ".pyz")
-_SCRIPTS = frozenset({"pattern", "sed"})  # given by an option, they are no operand any more
+_SCRIPTS = frozenset({"pattern", "sed", "awk"})  # given by an option, they are no operand any more
 _WILD = frozenset("*?[")
 
 
@@ -288,9 +288,11 @@ def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
         position += 1
         if option.arity:
             if position < end:
-                if grammar.apart:
+                if grammar.apart and word[position] != "=":
                     return _not_known(walk, at)
                 _value(walk, option, word[position:], at)
+                if word[position] == "=":  # which belongs to the value for some, and is in front of it for others
+                    _value(walk, option, word[position + 1 :], at)
                 return at + 1
             return at + 1 if option.arity == OPTIONAL else _values(walk, grammar, option, at)
         if grammar.exact and position < end:
@@ -346,7 +348,7 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
     if walk.unsure:
         walk.ask(len(words) - 1)
     fixed = grammar.fixed
-    if fixed and fixed[0] in _SCRIPTS and (fixed[0] in walk.given or f"read{fixed[0]}" in walk.given):
+    if fixed and fixed[0] in _SCRIPTS and walk.given & {fixed[0], f"read{fixed[0]}", f"code{fixed[0]}"}:
         fixed = fixed[1:]
     last = operands[-1] if grammar.last and not walk.targets and len(operands) > max(1, len(fixed)) else -1
     for i, at in enumerate(operands):

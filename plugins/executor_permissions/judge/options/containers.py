@@ -151,7 +151,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "",
                 "--ansi: --progress: --profile: --compatibility --dry-run --parallel:",
-                asks="-f: --file: --env-file: --project-directory: -p: --project-name:",
+                asks="-f:code --file:code --env-file: --project-directory:code -p: --project-name:",
                 subs={
                     "ps ls images logs top port version config events": Entry(
                         "reader",

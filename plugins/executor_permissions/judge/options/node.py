@@ -31,8 +31,8 @@ DENO = (
     "--no-remote --lock?write --json"
 )
 DENO_ASKS = (
-    "-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? -c:read "
-    "--config:read --import-map:read"
+    "-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? -c:code "
+    "--config:code --import-map:code"
 )
 _PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
@@ -124,7 +124,7 @@ PROGRAMS: dict[str, Entry] = {
         MANUAL,
         "",
         f"{COMMON} {WORKSPACES} -v --version",
-        asks="-C: --prefix: --registry: --userconfig: --globalconfig: --script-shell: --node-options: --cache: "
+        asks="-C:code --prefix:code --registry: --userconfig:code --globalconfig:code --script-shell:code --node-options: --cache: "
         "--logs-dir: --location:",
         traits="globals exact",
         shape="nopt",
@@ -217,10 +217,7 @@ PROGRAMS: dict[str, Entry] = {
             ),
             "link ln": Entry("builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"),
             "init": Entry(
-                "writer",
-                MANUAL,
-                "",
-                "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:",
+                "writer", MANUAL, "", "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:"
             ),
             "version": Entry(
                 "writer",
@@ -277,7 +274,7 @@ PROGRAMS: dict[str, Entry] = {
         MANUAL,
         "",
         COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
-        asks="-C: --dir: --script-shell: --shell-emulator --registry: -c",
+        asks="-C:code --dir:code --script-shell:code --shell-emulator --registry: -c",
         traits="globals exact",
         shape="nopt",
         subs=_PNPM_SUBS,
@@ -287,7 +284,7 @@ PROGRAMS: dict[str, Entry] = {
         MANUAL,
         "",
         COMMON + " -v --version --non-interactive --emoji --no-emoji --frozen-lockfile --immutable --network-timeout:",
-        asks="--cwd: --use-yarnrc: --registry: --cache-folder: --modules-folder: --script-shell:",
+        asks="--cwd:code --use-yarnrc:code --registry: --cache-folder: --modules-folder: --script-shell:code",
         traits="globals exact",
         subs=_PNPM_SUBS,
     ),
@@ -308,6 +305,7 @@ PROGRAMS: dict[str, Entry] = {
         "--trace-deprecation --no-deprecation --throw-deprecation --enable-source-maps --test --test-only "
         "--expose-gc --unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 "
         "--max-old-space-size=8192",
+        asks="-r:code --require:code --import:code --loader:code --experimental-loader:code",
         shape="interpreter",
         subs={"inspect debug": Entry("builder", MANUAL, shape="nothing")},  # it runs what its input or an address says
     ),
@@ -348,7 +346,7 @@ PROGRAMS: dict[str, Entry] = {
         "--removeComments --downlevelIteration --allowSyntheticDefaultImports --noFallthroughCasesInSwitch "
         "--noImplicitThis --noUncheckedIndexedAccess --listEmittedFiles --preserveWatchOutput",
         asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write "
-        "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:",
+        "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:code",
         traits="words at bool open",
     ),
     "eslint": Entry(
@@ -363,7 +361,7 @@ PROGRAMS: dict[str, Entry] = {
         "--format:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--fix --fix-dry-run --fix-type: --cache --no-cache --cache-strategy: --env: --no-eslintrc "
         "--report-unused-disable-directives-severity: --ignore --no-config-lookup --concurrency:",
-        asks="-c:read --config:read --rulesdir: --resolve-plugins-relative-to: --plugin: --parser: --parser-options: "
+        asks="-c:code --config:code --rulesdir:code --resolve-plugins-relative-to:code --plugin:code --parser:code --parser-options: "
         "-o:write --output-file:write --cache-file:write --cache-location:write --init --flag: --ignore-path:read "
         "--inspect-config --mcp --suppress-all --suppress-rule: --suppressions-location:write --prune-suppressions",
     ),
@@ -380,7 +378,7 @@ PROGRAMS: dict[str, Entry] = {
         "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
         "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "
         "--bracket-spacing --range-start: --range-end:",
-        asks="--write -w --plugin: --config:read --cache-location:write --plugin-search-dir:",
+        asks="--write -w --plugin:code --config:code --cache-location:write --plugin-search-dir:code",
     ),
     "jest vitest": Entry(
         "builder",
@@ -393,8 +391,8 @@ PROGRAMS: dict[str, Entry] = {
         "--testTimeout: --updateSnapshot --update --verbose --watch --watchAll --watch=false --watchAll=false --run "
         "--changedSince: --selectProjects: --shard: --reporter:(default|verbose|dot|json|tap|junit|basic) --help "
         "--version",
-        asks="-c:read --config:read --outputFile:write --coverageDirectory:write --rootDir: --globalSetup: --setupFiles: "
-        "--testRunner: --reporters: --environment: --transform: --root: --dir:",
+        asks="-c:code --config:code --outputFile:write --coverageDirectory:write --rootDir:code --globalSetup:code --setupFiles:code "
+        "--testRunner:code --reporters:code --environment:code --transform:code --root:code --dir:code",
         traits="bool apart",
     ),
 }

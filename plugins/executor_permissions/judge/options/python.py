@@ -34,7 +34,7 @@ PROGRAMS: dict[str, Entry] = {
         "pip 23, 25",
         "",
         PIP + " -V --version",
-        asks="--log:write --python: --proxy: --cert:read --client-cert:read --cache-dir: --trusted-host: --use-feature: "
+        asks="--log:write --python:code --proxy: --cert:read --client-cert:read --cache-dir: --trusted-host: --use-feature: "
         "--use-deprecated: --keyring-provider:",
         traits="globals",
         subs={
@@ -119,8 +119,8 @@ PROGRAMS: dict[str, Entry] = {
         "uv 0.5",
         "",
         "-q -v -h --quiet --verbose --help --offline --no-config --no-progress --color: --no-python-downloads -n --no-cache --native-tls -V --version",
-        asks="--directory: --project: --config-file: --cache-dir:write --allow-insecure-host: --python-preference: "
-        "-p: --python: --index: --default-index: --index-url: -i: --extra-index-url: --find-links: -f: "
+        asks="--directory:code --project:code --config-file:code --cache-dir:write --allow-insecure-host: --python-preference: "
+        "-p:code --python:code --index: --default-index: --index-url: -i: --extra-index-url: --find-links: -f: "
         "--managed-python --no-managed-python",
         traits="globals",
         subs={
@@ -129,7 +129,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "command",
                 UV_RESOLVE,
-                asks="-m --module -s --script --gui-script --with: --with-editable: --with-requirements: "
+                asks="-m --module -s --script --gui-script --with:code --with-editable:code --with-requirements:code "
                 "--env-file:read -w:",
                 traits="stop runner",
             ),
@@ -252,7 +252,7 @@ PROGRAMS: dict[str, Entry] = {
         "uv 0.5",
         "command",
         "-q -v --quiet --verbose --offline --no-config --isolated",
-        asks="--from: --with: -p: --python: --index: --with-editable: --with-requirements: --env-file:read",
+        asks="--from:code --with:code -p:code --python:code --index: --with-editable:code --with-requirements:code --env-file:read",
         traits="stop runner",
     ),
     "poetry pdm hatch pipenv rye": Entry(
@@ -261,7 +261,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-q -v -vv -vvv -h -n --quiet --verbose --no-interaction --ansi --no-ansi --help --version -V --no-plugins "
         "--no-cache",
-        asks="-C: --directory: -P: --project: -p: -e: --env:",
+        asks="-C:code --directory:code -P:code --project:code -p:code -e: --env:",
         traits="globals",
         subs={
             "run": Entry(

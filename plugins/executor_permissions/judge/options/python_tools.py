@@ -32,7 +32,7 @@ MYPY = (
     "--report-deprecated-as-note --warn-incomplete-stub --num-workers: --sqlite-cache --no-sqlite-cache"
 )
 MYPY_ASKS = (
-    "--config-file:read --cache-dir:write --python-executable: --junit-xml:write --junit-format: "
+    "--config-file:code --cache-dir:write --python-executable:code --junit-xml:write --junit-format: "
     "--install-types --html-report:write --txt-report:write --xml-report:write --any-exprs-report:write "
     "--cobertura-xml-report:write --linecount-report:write --linecoverage-report:write "
     "--lineprecision-report:write --xslt-html-report:write --xslt-txt-report:write --custom-typeshed-dir:read "
@@ -71,7 +71,7 @@ PROGRAMS: dict[str, Entry] = {
         "--snapshot-update --random-order --randomly-seed:codeoperand --asyncio-mode:codeoperand "
         "--hypothesis-seed:codeoperand --hypothesis-profile:codeoperand --hypothesis-show-statistics "
         "--maxprocesses:codeoperand --strict --no-strict",
-        asks="-c:read --config-file:read -o: --override-ini: --rootdir: --confcutdir: --basetemp:write "
+        asks="-c:code --config-file:code -o: --override-ini: --rootdir:code --confcutdir:code --basetemp:write "
         "--junitxml:write --junit-xml:write --junit-prefix: --log-file:write --result-log:write --debug? "
         "--pastebin: --report-log:write --html:write --cov-config:read --json-report-file:write --pdb --pdbcls: "
         "--trace --tx: --px: -d --rsyncdir: --testrunuid: --self-contained-html",
@@ -211,7 +211,7 @@ PROGRAMS: dict[str, Entry] = {
         "--extend-select: --disable-noqa --show-source --no-show-source --statistics --exit-zero --jobs: --color: "
         "--disable: --enable: --errors-only --fail-under: --reports: --score: -r: -s: "
         "-f:(text|json|colorized|parseable) --recursive: --ignore-patterns: --ignore-paths:",
-        asks="--config:read --append-config:read --output-file:write --tee --rcfile:read --load-plugins: --init-hook: "
+        asks="--config:code --append-config:code --output-file:write --tee --rcfile:code --load-plugins: --init-hook: "
         "--init-import: --output: -o --benchmark --bug-report --isolated --enable-extensions: --require-plugins: "
         "--doctests",
         traits="at",
@@ -229,7 +229,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "coverage 7",
         "",
-        asks="--rcfile:read --data-file:write",
+        asks="--rcfile:code --data-file:write",
         traits="globals",
         subs={
             "report": Entry(
@@ -264,7 +264,7 @@ PROGRAMS: dict[str, Entry] = {
         "tox 4",
         "text*",
         TOX + " --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
-        asks="--no-provision?write -c:read --conf:read --root: --workdir:write -x: --override: --installpkg:read --discover: "
+        asks="--no-provision?write -c:code --conf:code --root:code --workdir:write -x: --override: --installpkg:read --discover: "
         "--result-json:write --force-dep: --recreate -r --runner: --devenv:write --index-url: --pre",
         traits="globals",
         subs=_TOX_SUBS,
@@ -277,7 +277,7 @@ PROGRAMS: dict[str, Entry] = {
         "--reuse-existing-virtualenvs --reuse-venv: --no-reuse-existing-virtualenvs -N --no-install "
         "--stop-on-first-error --no-stop-on-first-error --error-on-missing-interpreters --error-on-external-run "
         "--non-interactive --forcecolor --nocolor --list-sessions --verbose --version --help --json",
-        asks="-f:read --noxfile:read --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
+        asks="-f:code --noxfile:code --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
         "--extra-pythons: --force-python: -P: --install-only --add-timestamp",
     ),
     "-m unittest": Entry(

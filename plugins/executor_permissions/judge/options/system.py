@@ -297,7 +297,7 @@ PROGRAMS: dict[str, Entry] = {
         "Terraform 1.11",
         "",
         "-version --version -v -help",
-        asks="-chdir:",
+        asks="-chdir:code",
         traits="words",
         subs={
             "fmt": Entry(
@@ -323,7 +323,7 @@ PROGRAMS: dict[str, Entry] = {
                 "-no-color -input? -lock? -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
                 "-detailed-exitcode -destroy -parallelism: -json -raw "
                 "-upgrade -reconfigure -backend? -get?",
-                asks="-out:write -var-file:read -state:read -backend-config: -from-module: -plugin-dir: "
+                asks="-out:write -var-file:read -state:read -backend-config: -from-module:code -plugin-dir:code "
                 "-migrate-state -force-copy -generate-config-out:write -lockfile: -state-out:write",
                 traits="words bool",
             ),
