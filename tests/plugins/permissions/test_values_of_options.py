@@ -21,7 +21,7 @@ COVERED = [
     ("pnpm *", ["pnpm -r build", "pnpm --filter web test", "pnpm -w add lodash", "pnpm publish --publish-branch main"],
      ["pnpm --omit dlx test", "pnpm --include exec rm -r src", "pnpm --workspace exec rm -r src", "pnpm add --mode me/repo", "pnpm --loglevel dlx test"]),
     ("npm cache *", ["npm cache verify", "npm cache ls", "npm cache clean --force", "npm cache add lodash"], ["npm cache add git+https://e.com/x", "npm cache add me/repo", "npm cache add ../x", "npm cache add /x"]),
-    ("pytest *", ["pytest -n auto", "pytest -n4 tests", "pytest --reruns 2", "pytest --timeout=60 tests", "pytest -p no:cacheprovider --dist loadfile", "pytest --randomly-seed last"],
+    ("pytest *", ["pytest -n auto", "pytest -n4 tests", "git pull && pytest -n auto", "git pull && pytest -n 4 --timeout=1.5", "pytest --reruns 2", "pytest --timeout=60 tests", "pytest -p no:cacheprovider --dist loadfile", "pytest --randomly-seed last"],
      ["pytest --reruns ../x", "pytest --timeout /x", "pytest -n ../x", "pytest --randomly-seed ../x tests", "pytest --dist ../x", "pytest --hypothesis-profile ~/x", "pytest --asyncio-mode ../x", "pytest --cov-fail-under /x"]),
     ("sed *", ["sed -l 5 p a", "sed --line-length=9 -n l a"], ["sed -l 'w evil' p"]),
     ("bsdtar *", ["bsdtar -tf a.tar"], ["bsdtar -xf a.tar -W use-compress-program=./x"]),
@@ -76,7 +76,7 @@ COVERED = [
 
 @pytest.mark.parametrize("row", COVERED, ids=lambda row: row[0])
 def test_what_may_be_an_operand_is_judged_as_one(row):
-    assert misjudged([row]) == []
+    assert misjudged([row], "git pull *") == []
 
 
 # Rows of (pattern, what it covers, what it does not): what a rule says by an option is said once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._words import REST, Glob, Module, Number, Unknown
@@ -18,6 +19,7 @@ NEVER = 1 << 30  # no rule with a wildcard covers it
 _SCRIPT_NAMES = (".py", ".pyw", ".pyz")
 _SCRIPTS = frozenset({"pattern", "sed", "awk"})  # given by an option, they are no operand any more
 _WILD = frozenset("*?[")
+_COUNT = re.compile(r"[0-9.]*[0-9]\Z|auto\Z|logical\Z|load[a-z]*\Z")  # how many, and how they share the work
 
 
 # What an operand of a kind is to the program.
@@ -105,7 +107,7 @@ class Walk:
             self.archives.append(value)
         elif kind.startswith("read"):
             self.reads.append(value)
-        elif kind.startswith("code"):
+        elif kind.startswith("code") and not (kind == "codeoperand" and _COUNT.match(value)):
             self._is_code(value, at)
         elif kind == "module":
             self.runs.append(Module(value))
