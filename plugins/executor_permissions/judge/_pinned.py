@@ -52,7 +52,7 @@ def pinned(tokens: Sequence[str]) -> Iterator[Pinned]:
     """The options among *tokens* of a rule that are followed by their value, or have it behind a ``=``."""
     for token, following in zip(tokens[1:], (*tokens[2:], "-"), strict=True):
         name, equals, _ = token.partition("=")
-        if len(name) > 1 and name[0] == "-" and STAR not in name and (equals or following[:1] not in ("-", STAR)):
+        if name[:1] == "-" and name.strip("-") and STAR not in name and (equals or following[:1] not in ("-", STAR)):
             yield Pinned(name if name[1] == "-" or equals else "-" + name[-1], len(tokens))
 
 

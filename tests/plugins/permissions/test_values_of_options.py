@@ -95,6 +95,9 @@ PINNED = [
     ("grep -rn foo *", ["grep -rn foo src -n", "grep -rn foo --include=*.py src -A3"], []),
     ("ls -la src *", ["ls -la src -a"], []),
     ("find src -name *", ["find src -name x"], []),
+    # no option at all
+    ("foo --= a *", ["foo --= a b"], []),
+    ("foo - a *", ["foo - a -"], []),
 ]  # fmt: skip
 
 
