@@ -48,12 +48,34 @@ class Pinned(NamedTuple):
         return True
 
 
-def pinned(tokens: Sequence[str]) -> Iterator[Pinned]:
-    """The options among *tokens* of a rule that are followed by their value, or have it behind a ``=``."""
+class Switched(NamedTuple):
+    """An option of a rule without a value, ``--dry-run``; its name without dashes, and how many words the rule has."""
+
+    name: str
+    spelled: int
+
+    def holds(self, words: list[str]) -> bool:
+        """Whether no further word of a command takes it back: ``--dry-run=false``, ``--no-dry-run``."""
+        opposite = self.name.removeprefix("no-") if self.name.startswith("no-") else f"no-{self.name}"
+        for word in words[self.spelled :]:
+            if word == "--":
+                return True
+            given, equals, _ = word.partition("=")
+            if given[:1] == "-" and (given.lstrip("-") == opposite or (equals and given.lstrip("-") == self.name)):
+                return False
+        return True
+
+
+def pinned(tokens: Sequence[str]) -> Iterator[Pinned | Switched]:
+    """The options among *tokens* of a rule, each with a value behind it or behind a ``=``, or without one."""
     for token, following in zip(tokens[1:], (*tokens[2:], "-"), strict=True):
         name, equals, _ = token.partition("=")
-        if name[:1] == "-" and name.strip("-") and STAR not in name and (equals or following[:1] not in ("-", STAR)):
+        if name[:1] != "-" or not name.strip("-") or STAR in name:
+            continue
+        if equals or following[:1] not in ("-", STAR):
             yield Pinned(name if name[1] == "-" or equals else "-" + name[-1], len(tokens))
+        if not equals:
+            yield Switched(name.lstrip("-"), len(tokens))
 
 
 def _option(grammars: Sequence[Grammar], name: str) -> Option | None:

@@ -15,7 +15,7 @@ from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor_permissions.judge._pinned import Pinned
+    from executor_permissions.judge._pinned import Pinned, Switched
     from executor_permissions.judge._wild import Wild
     from executor_permissions.judge._words import Command
 
@@ -69,7 +69,7 @@ class TokenPattern:
     _open: bool = field(init=False)
     _whole: Wildcard | None = field(init=False)
     _inner: TokenPattern | None = field(init=False)
-    _wild: tuple[Wild | Pinned, ...] | None = field(init=False, default=None, compare=False)
+    _wild: tuple[Wild | Pinned | Switched, ...] | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.literals = tuple(literal(token) for token in self.tokens)

@@ -95,6 +95,12 @@ PINNED = [
     ("grep -rn foo *", ["grep -rn foo src -n", "grep -rn foo --include=*.py src -A3"], []),
     ("ls -la src *", ["ls -la src -a"], []),
     ("find src -name *", ["find src -name x"], []),
+    # what a rule switches on is not switched off
+    ("helm upgrade --dry-run *", ["helm upgrade --dry-run x ./c", "helm upgrade --dry-run x ./c --wait"], ["helm upgrade --dry-run x ./c --dry-run=false", "helm upgrade --dry-run --dry-run=none x ./c"]),
+    ("kubectl delete --dry-run=client *", ["kubectl delete --dry-run=client po x"], ["kubectl delete --dry-run=client po x --dry-run=none"]),
+    ("ruff check --no-fix *", ["ruff check --no-fix src"], ["ruff check --no-fix --fix src"]),
+    ("go build -n *", ["go build -n ./...", "go build -n -v ./..."], ["go build -n -n=false ./...", "go build -n --n=false ./..."]),
+    ("foo --dry-run *", ["foo --dry-run x", "foo --dry-run -- --no-dry-run"], ["foo --dry-run --no-dry-run x", "foo --dry-run --dry-run=0"]),
     # no option at all
     ("foo --= a *", ["foo --= a b"], []),
     ("foo - a *", ["foo - a -"], []),
