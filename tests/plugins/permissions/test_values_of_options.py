@@ -22,7 +22,7 @@ COVERED = [
      ["pnpm --omit dlx test", "pnpm --include exec rm -r src", "pnpm --workspace exec rm -r src", "pnpm add --mode me/repo", "pnpm --loglevel dlx test"]),
     ("npm cache *", ["npm cache verify", "npm cache ls", "npm cache clean --force", "npm cache add lodash"], ["npm cache add git+https://e.com/x", "npm cache add me/repo", "npm cache add ../x", "npm cache add /x"]),
     ("pytest *", ["pytest -n auto", "pytest -n4 tests", "git pull && pytest -n auto", "git pull && pytest -n 4 --timeout=1.5", "pytest --reruns 2", "pytest --timeout=60 tests", "pytest -p no:cacheprovider --dist loadfile", "pytest --randomly-seed last"],
-     ["pytest --reruns ../x", "pytest --timeout /x", "pytest -n ../x", "pytest --randomly-seed ../x tests", "pytest --dist ../x", "pytest --hypothesis-profile ~/x", "pytest --asyncio-mode ../x", "pytest --cov-fail-under /x"]),
+     ["pytest --reruns ../x", "pytest --timeout /x", "pytest -n ../x", "pytest --randomly-seed ../x tests", "pytest --dist ../x", "pytest --hypothesis-profile ~/x", "pytest --asyncio-mode ../x", "pytest --cov-fail-under /x", "pytest --max-warnings ../x"]),
     ("sed *", ["sed -l 5 p a", "sed --line-length=9 -n l a"], ["sed -l 'w evil' p"]),
     ("bsdtar *", ["bsdtar -tf a.tar"], ["bsdtar -xf a.tar -W use-compress-program=./x"]),
     # letters behind one dash, of which the last takes the next word
@@ -36,6 +36,12 @@ COVERED = [
     ("coverage run *", ["coverage run a.py", "coverage run --branch a.py ../data"], ["coverage run ../a.py", "coverage run /x/a.py", "coverage run -m x"]),
     ("dmypy *", ["dmypy run -- src", "dmypy run -- --strict src", "dmypy status", "dmypy check src", "dmypy stop"],
      ["dmypy run -- --config-file ../x.ini", "dmypy run -- --config-file=x.ini src", "dmypy start -- --python-executable=./x", "dmypy restart -- @args", "dmypy run -- --shadow-file a b"]),
+    # what the project's scripts and test programs are told to run
+    ("npm *", ["npm test -- --watchAll=false", "npm test src/a.test.js", "npm run e2e -- --url http://localhost:3000", "npm run e2e -- http://localhost:3000", "npm run lint -- --fix src"], ["npm test ../x", "npm test -- ../x", "npm run e2e -- /x/y.js", "npm start ~/x"]),
+    ("pnpm *", ["pnpm test src", "pnpm run lint -- src"], ["pnpm test ../x", "pnpm run lint /x"]),
+    ("yarn *", ["yarn test src", "yarn build --watch"], ["yarn test ../x", "yarn build /x"]),
+    ("tox *", ["tox -e py -- tests/test_a.py -x", "tox run -- -k x"], ["tox -- ../x", "tox run -e py -- /x"]),
+    ("nox *", ["nox -s tests -- -x tests"], ["nox -s tests -- ../x"]),
     # what names other code
     ("pip *", ["pip install -r requirements.txt", "pip install -c c.txt x", "pip install --group dev", "pip uninstall -y -r requirements.txt"],
      ["pip install -r ../x.txt", "pip install -r/x.txt", "pip install -r=../x.txt", "pip install -c /x.txt y", "pip install --requirement=../x.txt", "pip install --group ../x/pyproject.toml:dev"]),

@@ -19,7 +19,10 @@ NEVER = 1 << 30  # no rule with a wildcard covers it
 _SCRIPT_NAMES = (".py", ".pyw", ".pyz")
 _SCRIPTS = frozenset({"pattern", "sed", "awk"})  # given by an option, they are no operand any more
 _WILD = frozenset("*?[")
-_COUNT = re.compile(r"[0-9.]*[0-9]\Z|auto\Z|logical\Z|load[a-z]*\Z")  # how many, and how they share the work
+_NO_CODE = {
+    "codeoperand": re.compile(r"[0-9.]*[0-9]\Z|auto\Z|logical\Z|load[a-z]*\Z"),  # how many, and how they share work
+    "codeargument": re.compile(r"-|[A-Za-z][A-Za-z0-9+.-]*://"),  # an option, or an address that a test is told
+}
 
 
 # What an operand of a kind is to the program.
@@ -107,7 +110,7 @@ class Walk:
             self.archives.append(value)
         elif kind.startswith("read"):
             self.reads.append(value)
-        elif kind.startswith("code") and not (kind == "codeoperand" and _COUNT.match(value)):
+        elif kind.startswith("code") and not (kind in _NO_CODE and _NO_CODE[kind].match(value)):
             self._is_code(value, at)
         elif kind == "module":
             self.runs.append(Module(value))

@@ -34,6 +34,7 @@ DENO_ASKS = (
     "-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? -c:code "
     "--config:code --import-map:code"
 )
+# Programs of the project are given it: what they are to test or to build, mostly.
 _PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
@@ -42,8 +43,8 @@ _PNPM_SUBS: dict[str, Entry] = {
         "text*",
         "--prod -P --dev -D --no-optional --only-projects --compatible --pattern: -g --global -r --recursive",
     ),
-    "test t tst start stop restart": Entry("builder", MANUAL, "text*", _PNPM_RUN),
-    "run run-script": Entry("builder", MANUAL, "script text*", _PNPM_RUN),
+    "test t tst start stop restart": Entry("builder", MANUAL, "codeargument*", _PNPM_RUN),
+    "run run-script": Entry("builder", MANUAL, "script codeargument*", _PNPM_RUN),
     "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb import fetch": Entry(
         "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
     ),
@@ -72,7 +73,7 @@ _PNPM_SUBS: dict[str, Entry] = {
     "build lint check format typecheck dev": Entry(
         "builder",
         MANUAL,
-        "text*",
+        "codeargument*",
         "--watch --fix",
     ),
     "config": Entry(
@@ -197,19 +198,19 @@ PROGRAMS: dict[str, Entry] = {
             "test t tst": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "codeargument*",
                 "--watch --watchAll --coverage",
             ),
             "start stop restart": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "codeargument*",
                 "-r --recursive --filter? --parallel --stream",
             ),
             "run run-script rum urn": Entry(
                 "builder",
                 MANUAL,
-                "script text*",
+                "script codeargument*",
                 "-r --recursive --filter? --parallel --stream",
             ),
             "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb": Entry(

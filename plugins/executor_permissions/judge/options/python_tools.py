@@ -41,7 +41,7 @@ MYPY_ASKS = (
 _TOX_SUBS: dict[str, Entry] = {
     "list l": Entry("builder", "tox 4", "", TOX + " -d --no-desc"),
     "config c": Entry("builder", "tox 4", "", TOX + " -k: -d --core"),
-    "run r run-parallel p": Entry("builder", "tox 4", "text*", TOX),
+    "run r run-parallel p": Entry("builder", "tox 4", "codeargument*", TOX),
     "depends de": Entry("builder", "tox 4", "", TOX),
     "exec e": Entry("builder", "tox 4", "command", TOX, traits="runner spell stop"),
 }
@@ -61,7 +61,7 @@ PROGRAMS: dict[str, Entry] = {
         "--doctest-continue-on-failure --doctest-ignore-import-errors --doctest-report: --log-level: "
         "--log-cli-level: --log-format: --log-date-format: --log-cli-format: --log-cli-date-format: --log-disable: "
         "--log-auto-indent: --verbosity: --xfail-tb --no-fold-skipped --force-short-summary "
-        "--continue-on-collection-errors --max-warnings: --cov? --no-cov --cov-branch --cov-append "
+        "--continue-on-collection-errors --max-warnings:codeoperand --cov? --no-cov --cov-branch --cov-append "
         "--cov-fail-under:codeoperand --no-cov-on-fail --dist:codeoperand --numprocesses:codeoperand --version --help "
         "-p:(no:*) "
         "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered) --cov-context:(test) "
@@ -262,7 +262,7 @@ PROGRAMS: dict[str, Entry] = {
     "tox": Entry(
         "builder",
         "tox 4",
-        "text*",
+        "codeargument*",
         TOX + " --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
         asks="--no-provision?write -c:code --conf:code --root:code --workdir:write -x: --override: --installpkg:read --discover: "
         "--result-json:write --force-dep: --recreate -r --runner: --devenv:write --index-url: --pre",
@@ -272,7 +272,7 @@ PROGRAMS: dict[str, Entry] = {
     "nox": Entry(
         "builder",
         "nox 2024",
-        "text*",
+        "codeargument*",
         "-l -s: -e: -k: -t: -p: -x -R -r -v -h --list --sessions: --session: --python: --keywords: --tags: "
         "--reuse-existing-virtualenvs --reuse-venv: --no-reuse-existing-virtualenvs -N --no-install "
         "--stop-on-first-error --no-stop-on-first-error --error-on-missing-interpreters --error-on-external-run "
