@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Inside
 
 _BEFORE = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach".split())  # noqa: SIM905 -- a line
+_OF_BISECT = frozenset({"run", "view", "visualize"})
 _LONG = re.compile(r"--(?:exe(?!c-p)|ext|upl|rece|open)[a-z-]*=(.+)", re.DOTALL)
 _ENDS = re.compile(r"-[A-Za-z]*[xu]\Z")  # the next word is its value, as of "rebase -ix"
 # Short options with such a value behind them, in the same word.
@@ -46,10 +47,15 @@ def look_at_git(words: list[str], found: Inside) -> None:
             found.commands.extend(_set(f"{before}={word}", words, i, lead))
         elif before in _BEFORE or (glued is not None and _ENDS.match(before)):
             found.commands.append(Inner(None, word, i, certain=before != "-u"))
-        elif before == "run" and "bisect" in words:
-            found.commands.append(Inner(words[i:], None, i))
+        elif before in _OF_BISECT and "bisect" in words:
+            found.commands.append(Inner(_bisected(before, words[i:]), None, i))
         else:
             found.commands.extend(Inner(None, text, i) for text in _told(word, before, glued))
+
+
+def _bisected(how: str, words: list[str]) -> list[str]:
+    """The command of ``bisect run`` and ``bisect view``: the latter is one of git, or has a name that begins so."""
+    return words if how == "run" or words[0].startswith(("git", "tig")) else ["git", *words]
 
 
 def _told(word: str, before: str, glued: re.Pattern[str] | None) -> Iterator[str]:

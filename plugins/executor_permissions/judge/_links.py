@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PTH115, PTH116 -- pathlib is ten times slower, and every word of every command comes by here
 
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
+_LONG = 250  # characters of a path, above which it is tried to go on from what is known of folders above it,
+_LEVELS = 4  # of so many
 LONGEST_PATH = 4096  # PATH_MAX: the system opens nothing longer
 _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
@@ -68,13 +70,15 @@ class Links:
         looked_beyond: Whether something was looked at that is not noted: what a folder holds, or a file.
     """
 
-    __slots__ = ("_stamps", "_targets", "_there", "folders", "looked_beyond")
+    __slots__ = ("_long", "_met_process", "_stamps", "_targets", "_there", "folders", "looked_beyond")
 
     def __init__(self, *folders: str) -> None:
         self.folders = folders
         self._targets: dict[str, str | None] = {}
         self._there: dict[str, bool] = {}
         self._stamps: dict[str, Stamp | None] = {}
+        self._long: dict[str, str] = {}
+        self._met_process = False
         self.looked_beyond = False
 
     def seen(self) -> Seen | None:
@@ -143,6 +147,25 @@ class Links:
         """`place`, of which only the end is wanted."""
         if path in self.folders:
             return path
+        return self._real(path, folder) if len(path) < _LONG else self._real_of_long(path, folder)
+
+    def _real_of_long(self, path: str, folder: str | None) -> str:
+        """The same; a command that goes down a thousand folders names each of them, and all above it."""
+        above, below, self._met_process = path, [], False
+        for _ in range(_LEVELS):
+            above, _, name = above.rpartition("/")
+            below.append(name)
+            known = self._long.get(above)
+            if known is not None:
+                real = self._follow(known, "/".join(reversed(below)), folder)
+                break
+        else:
+            real = self._real(path, folder)
+        if not self._met_process:  # what it shows is not the same for each folder
+            self._long[path] = real
+        return real
+
+    def _real(self, path: str, folder: str | None) -> str:
         for known in self.folders:
             if path.startswith(known) and path[len(known) : len(known) + 1] == "/":
                 return self._follow(known, path[len(known) + 1 :], folder)
@@ -177,6 +200,7 @@ class Links:
     def _target(self, at: str, part: str, here: str, folder: str | None) -> str | None:
         """What the entry *part* of the folder *at* points to, or None: it is no link."""
         if at == "/proc" or at.startswith("/proc/"):
+            self._met_process = True
             return _shortcut(at, part, here, folder)
         target = self._targets.get(here, _NOT_LOOKED_AT)
         if target == _NOT_LOOKED_AT:

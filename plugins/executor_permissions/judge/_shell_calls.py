@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from executor_permissions.judge._values import Scene
 
 CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
-_APPENDED_NAMES = frozenset({"args", "arguments", "argv", "params", "parameters"})
+_APPENDED_NAMES = frozenset(
+    {"args", "arguments", "argv", "params", "parameters", "options", "flags", "extra_args", "extraArgs"}
+)
 _ONE_COMMAND = re.compile(r"[\w./:=@%+, -]+\Z")  # some tools drop the words beside what needs a shell
 _ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})
 _SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
@@ -49,7 +51,8 @@ def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[
     """
     What is to be judged: each command as a text, and with the lists of words that stand beside it appended.
 
-    A list of words goes behind the command as it is, or quoted; nobody knows which, so both are judged. The command
+    A list of words goes behind the command as it is, or quoted; nobody knows which, so both are judged. So does a text
+    that is called ``args`` or the like, of plain words surely as it is. The command
     alone is judged as well, unless the list is surely part of it: ``{"command": "git", "args": ["status"]}``.
     """
     if len(args) == 1:
@@ -72,21 +75,28 @@ def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[
             wanted = "list of words" if kind == "argv" else "text"
             yield lambda _, why=f"{name} is no {wanted}": _invalid(why)  # type: ignore[misc]  # bound at once
             continue
-        further = {
-            other: item
-            for other, item in args.items()
-            if other != name and kinds.get(other) not in ("argv", "path") and isinstance(item, list) and item
-        }
-        if further.keys().isdisjoint(_APPENDED_NAMES) or not _ONE_COMMAND.match(value):
+        further = {other: words for other in args if other != name and (words := _appended(other, args, kinds))}
+        appended = any(isinstance(args[other], list) for other in _APPENDED_NAMES & further.keys())
+        if not appended or not _ONE_COMMAND.match(value):
             yield lambda judging, text=value: judging.text(text)  # type: ignore[misc]  # bound at once
         for words in further.values():
             if not all(isinstance(word, str) for word in words):
                 yield lambda _, why=f"a list beside {name} holds more than words": _invalid(why)  # type: ignore[misc]  # bound at once
                 continue
             joined = " ".join([value, *words])
-            quoted = " ".join([value, *(_quoted(word) for word in words)])
             yield lambda judging, text=joined: judging.text(text)  # type: ignore[misc]  # bound at once
-            yield lambda judging, text=quoted: judging.text(text)  # type: ignore[misc]  # bound at once
+            if len(words) > 1 or not _ONE_COMMAND.match(words[0]):
+                quoted = " ".join([value, *(_quoted(word) for word in words)])
+                yield lambda judging, text=quoted: judging.text(text)  # type: ignore[misc]  # bound at once
+
+
+def _appended(name: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> list[Any] | None:
+    """What goes behind the command of the argument *name*: a list of words, or a text of them."""
+    item = args[name]
+    if isinstance(item, list):
+        return item if kinds.get(name) not in ("argv", "path") else None
+    is_text = isinstance(item, str) and name in _APPENDED_NAMES and name not in kinds
+    return [item] if is_text and item.strip() else None
 
 
 def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool, str | None]:

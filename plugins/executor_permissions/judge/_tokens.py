@@ -15,6 +15,7 @@ from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from executor_permissions.judge._pinned import Pinned, Switched
     from executor_permissions.judge._wild import Wild
     from executor_permissions.judge._words import Command
 
@@ -68,7 +69,7 @@ class TokenPattern:
     _open: bool = field(init=False)
     _whole: Wildcard | None = field(init=False)
     _inner: TokenPattern | None = field(init=False)
-    _wild: tuple[Wild, ...] | None = field(init=False, default=None, compare=False)
+    _wild: tuple[Wild | Pinned | Switched, ...] | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.literals = tuple(literal(token) for token in self.tokens)
@@ -158,17 +159,18 @@ class TokenPattern:
                 return False
         if more and Unknown in map(type, words[-more:]):
             return False
-        if None in self.literals and not self._stays(words):
+        if (None in self.literals or (more and self._options)) and not self._stays(words):
             return False
         return self._reaches(command)
 
     def _stays(self, words: list[str]) -> bool:
-        """Whether what its wildcards cover is below what it names."""
+        """Whether what its wildcards cover is below what it names, and says nothing else of the same."""
         if self._wild is None:
-            from executor_permissions.judge._wild import wild_words  # few rules that allow have any
+            from executor_permissions.judge._pinned import pinned  # few rules that allow have any
+            from executor_permissions.judge._wild import wild_words
 
-            self._wild = wild_words(self.tokens)
-        return all(one.covers(words[one.at]) for one in self._wild)
+            self._wild = (*wild_words(self.tokens), *(pinned(self.tokens) if self.tail else ()))
+        return all(one.holds(words) for one in self._wild)
 
     def _reaches(self, command: Command) -> bool:
         from executor_permissions.judge._guards import exposed  # the tables of options, 20 ms, for a command that fits

@@ -299,7 +299,7 @@ def _git(words: list[str], _command: Command, found: Inside) -> None:
     look_at_git(words, found)
 
 
-_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run config".split())
+_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run view visualize config".split())
 _GIT_GLUING = frozenset({"grep", "difftool", "rebase", "clone"})  # an option and a command may be one word
 _GLUED_LETTERS = frozenset("Oxu")
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {

@@ -11,6 +11,7 @@ from executor_permissions.judge import _lexical
 from executor_permissions.judge._globs import Wildcard, literal
 from executor_permissions.judge._path_texts import is_plain, may_become, spellings
 from executor_permissions.judge._paths import PathRule, Place, UnclearPathError, locate
+from executor_permissions.judge._plain_value import SHELL_MARKS, is_more_than_one, is_plain_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,18 +26,7 @@ PATH_NAMES = frozenset(
     " workingDirectory root src dst source destination target old_path new_path oldPath newPath from to output input"
     " output_path input_path outputPath outfile output_file notebook_path".split()
 )
-_SURE_PATH_NAMES = PATH_NAMES - {
-    "source",
-    "target",
-    "from",
-    "to",
-    "input",
-    "output",
-    "root",
-    "destination",
-    "src",
-    "dst",
-}
+_SURE_PATH_NAMES = PATH_NAMES - set("source target from to input output root destination src dst".split())
 URL_NAMES = frozenset({"url", "uri", "urls", "endpoint", "href"})
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~(?:/|\Z)|\.\.?(?:/|\Z))")
 _LONGEST_PATH = 4096  # PATH_MAX of Linux
@@ -46,7 +36,6 @@ _MOST_WORDS = 200  # of a text that may be addresses
 _MOST_SPELLED = 2000
 _ENCODED = re.compile(r"://|%[0-9A-Fa-f]{2}|\\")  # in an address that may be spelled otherwise
 _DOT = re.compile("[.\u3002\uff0e\uff61]")
-_SHELL_MARKS = re.compile(r"[;&|<>()$`\\\n*?{}\[\]!#~'\"]")
 
 
 class Scene:
@@ -164,7 +153,7 @@ class ValueRule:
         if self._url is not None:
             return isinstance(value, str) and self._url.allows(value)
         if self._glob is not None:
-            return isinstance(value, str) and not _lexical.has_hidden_characters(value) and self._glob.fits(value)
+            return isinstance(value, str) and self._glob.fits(value) and is_plain_for(self.value, value)
         return type(value) is type(self.value) and bool(value == self.value)
 
     def _allows_path(self, rule: PathRule, value: str, scene: Scene) -> bool:
@@ -174,6 +163,10 @@ class ValueRule:
             return rule.allows(scene.locate(value))
         except UnclearPathError:
             return False
+
+    def is_spread(self, name: str, value: Any) -> bool:
+        """Whether its wildcards cover in *value*, an argument called *name*, more than the one thing it names."""
+        return self._glob is not None and isinstance(value, str) and is_more_than_one(name, self.value, value)
 
     # Denying.
 
@@ -278,13 +271,16 @@ class CallPattern:
         """Whether every argument that it names is there and fits, and one fits what it says of whichever."""
         if self._anything is not None and not any(self._fits_plainly(value) for value in args.values()):
             return False
-        return all(name in args and rule.allows(args[name], scene) for name, rule in self.arguments.items())
+        return all(
+            name in args and rule.allows(args[name], scene) and not rule.is_spread(name, args[name])
+            for name, rule in self.arguments.items()
+        )
 
     def _fits_plainly(self, value: Any) -> bool:
         """A glob over whatever argument there is allows no text that a shell would take for more than words."""
         if self._anything is None or not isinstance(value, str) or _lexical.has_hidden_characters(value):
             return False
-        return _SHELL_MARKS.search(value) is None and self._anything.fits(value)
+        return SHELL_MARKS.search(value) is None and self._anything.fits(value)
 
     def catches(self, args: dict[str, Any], scene: Scene) -> Match:
         """Whether every argument that it names fits (2), or may (1)."""

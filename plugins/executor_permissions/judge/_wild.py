@@ -51,6 +51,10 @@ class Wild(NamedTuple):
     value: str
     kind: str = ""
 
+    def holds(self, words: Sequence[str]) -> bool:
+        """Whether the word of a command that stands there is below what the rule names."""
+        return self.covers(words[self.at])
+
     def covers(self, word: str) -> bool:
         """Whether *word*, which fits the glob, is below what the rule names."""
         name = word[len(self.key) :]
@@ -68,7 +72,7 @@ class Wild(NamedTuple):
         if spec > 0 and _JOINTS.search(name, spec + 1):
             return False  # an alias, a file, or an address
         below = name[fixed.rfind("/") + 1 :]
-        return not (_climbs(below, is_glob=type(word) is Glob) or (_in_git(below, word) and not self._names_git()))
+        return not (climbs(below, is_glob=type(word) is Glob) or (_in_git(below, word) and not self._names_git()))
 
     def _names_git(self) -> bool:
         return is_git(filled(self.value, "x"))
@@ -131,7 +135,7 @@ def _is_below(rule: str, word: str) -> bool:
     if "\\" in given or not _same_host(host, name):
         return False
     fits = Wildcard.of(path).fits(below) if path or STAR not in host else True
-    return fits and not _climbs(below, is_glob=True)
+    return fits and not climbs(below, is_glob=True)
 
 
 def _same_host(host: str, name: str) -> bool:
@@ -147,7 +151,7 @@ def _same_host(host: str, name: str) -> bool:
     return bool(fixed) and bare == fixed
 
 
-def _climbs(text: str, *, is_glob: bool) -> bool:
+def climbs(text: str, *, is_glob: bool) -> bool:
     """Whether *text* has ``..`` for a folder, at once or when it is decoded; or, a glob, may become one."""
     for _ in range(_MOST_DECODED):
         for part in _JOINTS.split(unquoted(text) if is_glob else text):

@@ -13,21 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _JQ_REFUSED = re.compile(r"(?<![.\w\"])(?:env|ENV|import|include|modulemeta|get_search_list|__prog\w*)\b")
-_YQ_REFUSED = re.compile(r"(?<![.\w\"-])(?:(?:str)?load\w*|(?:str)?env\w*|eval|system\w*)\b")
+_YQ_REFUSED = re.compile(  # behind a "-" it is a part of a name, or what is subtracted
+    r"(?<![.\w\"-])(?:(?:str)?load\w*|(?:str)?env\w*|eval|system\w*)\b|(?<![.\w\"])(?:(?:str)?load\w*|(?:str)?env\w*|eval|system\w*)\s*\("
+)
 _SQL_REFUSED = re.compile(
     r"(?:^|\n)[^\S\n]*\.|\\|load_extension|writefile|readfile|fsdir|lsdir|zipfile|\battach\b|\binto\b|\bvacuum\b|\bpragma\b|\bprogram\b"
     r"|\bcopy\b|\bedit\s*\(|fts3_tokenizer|\bpg_\w*(?:read|ls|write)\w*|\blo_(?:im|ex)port\b",
     re.IGNORECASE,
 )
 _SECRETS = frozenset({"secret", "secrets"})
+_SQL_SHOWS = re.compile(r"\.(?:tables|schema|indexes|indices|databases|fullschema)(?: +[\w%]+)?\s*\Z")
 _SHELL_WORD = re.compile(r"[A-Za-z0-9_./:=,@%+-]+\Z")
 _DURATION = re.compile(r"\d{1,9}(?:\.\d{1,9})?[smhd]?\Z")
 _BUFFER = re.compile(r"(?:0|L|\d{1,9}[KMG]?)\Z")
 _NUMBER = re.compile(r"[-+]?\d{1,9}\Z")
 _REFERENCE = re.compile(r"(?:[A-Z]+(?:_HEAD)?|refs/(?!.*\.\.)[\w./+@-]+)\Z")
 _NPM_PACKAGE = re.compile(r"(?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~][A-Za-z0-9._~-]*(?:@[A-Za-z0-9.^~<>=*|+ -]*)?\Z")
+_CMAKE_TARGET = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./+-]*\Z")
+_PYTHON = re.compile(r"system\Z|(?:c?python|pypy)?[-@0-9.,<>=!~^*| ]*\Z")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _TRANSPORT = re.compile(r"[A-Za-z0-9+-]+::")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_NEEDED = frozenset(
+    {"PATH", "HOME", "PWD", "OLDPWD"}
+)  # without PATH, bash takes programs from the folder that it is in
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)\s*(?::{0,3}|\?|\+)=(.*)\Z", re.DOTALL)  # make: "!=" would run its value
 _WEB = re.compile(r"(?:https?://)?[^:/@?#]*(?::\d+)?(?:[/?#]|\Z)", re.IGNORECASE)
 _CURLS = frozenset("{}[]")
@@ -90,7 +99,7 @@ def _is_cluster_resource(value: str) -> bool:
 
 def _is_safe_sql(value: str) -> bool:
     """Statements without a dot command, a file or a program."""
-    return _SQL_REFUSED.search(value) is None and "|" not in value[:1]
+    return _SQL_SHOWS.match(value) is not None or (_SQL_REFUSED.search(value) is None and "|" not in value[:1])
 
 
 def _is_awk_operand(value: str) -> bool:
@@ -149,6 +158,8 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     # npm, pip and the like: a package by its name, or a folder; no address, and no repository that is short for one.
     "codenpm": lambda value: value[:1] == "." or _NPM_PACKAGE.match(value) is not None,
     "codefolder": _is_relative,
+    "codego": lambda value: "@" not in value,  # with a version it is fetched
+    "codelocal": lambda value: _SCHEME.match(value) is None,  # pip and deno take addresses as well
     "codepackage": lambda value: ":" not in value and value[:1] not in ("-", "~"),
     "cmakevariable": lambda value: value.startswith(("CMAKE_BUILD_TYPE=", "BUILD_", "CMAKE_EXPORT_COMPILE_COMMANDS=")),
     "cookie": lambda value: "=" in value and value[:1] != "@",
@@ -160,6 +171,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "filename": lambda value: "/" not in value,
     # cmake, in the folder that it builds in; behind -- are options of what builds, see `walk_cmake`.
     "codebuilt": lambda value: value == ".." or value[:1] == "-" or _is_relative(value),
+    "cmaketarget": lambda value: _CMAKE_TARGET.match(value) is not None,  # make takes what it is for options, too
     "created": lambda value: value != "token" and _is_cluster_resource(value),  # kubectl prints what it has changed
     "format": _is_plain_format,
     "header": lambda value: value[:1] != "@",
@@ -170,8 +182,8 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "module": _is_relative,
     "name": lambda value: _NAME.match(value) is not None,
     "npmpackage": lambda value: _NPM_PACKAGE.match(value) is not None,  # no folder, address or repository
-    "readlocal": lambda value: "://" not in value,  # pip takes addresses as well
     "codeproject": lambda value: value[:1] != "/",  # dotnet: an option for MSBuild, which loads what it names
+    "pythonversion": lambda value: _PYTHON.match(value) is not None,  # else it is a program, which is run
     "readcontext": lambda value: ":" not in value,  # docker: else it is fetched
     "nodollar": lambda value: not set(value) & {"$", "\n", "\r"},  # less: these end the value, more may follow
     "number": lambda value: _NUMBER.match(value) is not None,
@@ -198,6 +210,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
     "sql": _is_safe_sql,
     "testargument": lambda value: not value.startswith("--logfile"),
+    "unsetname": lambda value: _NAME.match(value) is not None and value not in _NEEDED,
     "url": _is_url,
     "warning": lambda value: _WARNING.match(value) is not None,
     "yq": _is_safe_yq,

@@ -99,7 +99,7 @@ WRITES: dict[str, Entry] = {
         "--single-branch --no-single-branch --no-tags --recursive? --recurse-submodules? --shallow-submodules "
         "--no-shallow-submodules --remote-submodules --no-remote-submodules --jobs: --sparse --filter: "
         "--also-filter-submodules --dissociate --no-reject-shallow --reject-shallow --ref-format:",
-        asks="-u: --upload-pack: -c: --config: --template:read --separate-git-dir:write --reference:read "
+        asks="-u: --upload-pack: -c: --config: --template:code --separate-git-dir:write --reference:read "
         "--reference-if-able:read --bundle-uri: --server-option:",
     ),
     "init": Entry(
@@ -107,7 +107,7 @@ WRITES: dict[str, Entry] = {
         MANUAL,
         "write",
         "-q -b: --quiet --bare --initial-branch: --object-format: --shared? --ref-format:",
-        asks="--template:read --separate-git-dir:write",
+        asks="--template:code --separate-git-dir:write",
     ),
     "add stage": Entry(
         "writer",
@@ -223,13 +223,13 @@ WRITES: dict[str, Entry] = {
         "",
         "",
         subs={
-            "start bad good new old skip reset terms next log view": Entry(
+            "start bad good new old skip reset terms next log": Entry(
                 "writer",
                 MANUAL,
                 "text*",
                 "--term-new: --term-old: --term-good: --term-bad: --no-checkout --first-parent",
             ),
-            "run": Entry("builder", MANUAL, "command", traits="spell stop"),
+            "run": Entry("builder", MANUAL, "command", traits="runner spell stop"),
             "replay": Entry("writer", MANUAL, "read"),
         },
     ),
@@ -321,7 +321,7 @@ WRITES: dict[str, Entry] = {
     "symbolic-ref": Entry(
         "writer", MANUAL, "refname refname", "-d -q -m: --delete --quiet --short --recurse --no-recurse"
     ),
-    "update-ref": Entry("writer", MANUAL, "text*", "-d -m: --no-deref --create-reflog"),
+    "update-ref": Entry("writer", MANUAL, "refname text text", "-d -m: --no-deref --create-reflog"),
     "merge-tree": Entry(
         "writer",
         MANUAL,

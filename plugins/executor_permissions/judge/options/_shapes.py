@@ -139,6 +139,22 @@ def _module(walk: Walk, at: int) -> None:
         walk.runs.append(Module(name))
 
 
+def walk_go_run(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Files of Go, or one package; what follows is for the program."""
+    walk.grammar = grammar
+    words = walk.words
+    while at < len(words) and words[at][:1] == "-":
+        at = option_at(walk, grammar, at)
+    if walk.unsure:
+        walk.ask(len(words) - 1)
+    first = at
+    while at < len(words) and (at == first or (words[at - 1].endswith(".go") and words[at].endswith(".go"))):
+        if type(words[at]) is not str:
+            walk.ask(NEVER)
+        walk.is_value("codego", words[at], at)
+        at += 1
+
+
 def walk_unittest(walk: Walk, grammar: Grammar, at: int) -> None:
     """Each name is imported, and called if it is that of a function; behind ``discover`` there are folders."""
     walk_plainly(walk, grammar, at)
@@ -174,16 +190,27 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
             return
         if word[:1] not in ("-", "+"):
             break
+        loading = grammar.options.get(word.partition("=")[0])
+        if loading is not None and loading.value == "code":
+            at = option_at(walk, grammar, at)
+            continue
         if option is None and not _is_cluster(word, grammar):
             walk.ask(NEVER if word == "-" else at)
             return
         at += 1
     if at < len(words):
+        _further_tests(walk, at)
         if words[at][:1] == "@" or (grammar.subs and words[at] in grammar.subs):
             walk.ask(at)  # scala, swift and jshell read options from that file; a sub-command is no script
         _script(walk, at)
     else:
         walk.ask(NEVER)
+
+
+def _further_tests(walk: Walk, at: int) -> None:
+    """``node --test``: each operand is a file of tests."""
+    for i in range(at + 1, len(walk.words)) if "--test" in walk.words[1:at] else ():
+        walk.is_value("code", walk.words[i], i)
 
 
 def _is_cluster(word: str, grammar: Grammar) -> bool:
@@ -275,6 +302,13 @@ def walk_anything(walk: Walk, grammar: Grammar, _at: int) -> None:
     walk.grammar = grammar
 
 
+def walk_listing(walk: Walk, grammar: Grammar, at: int) -> None:
+    """Without ``-l`` it takes from its input what it is to do later."""
+    walk_plainly(walk, grammar, at)
+    if "-l" not in walk.words:
+        walk.ask(NEVER)
+
+
 def walk_named(walk: Walk, grammar: Grammar, at: int) -> None:
     """Without a sub-command it reads code from its input."""
     walk_plainly(walk, grammar, at)
@@ -291,8 +325,10 @@ _walk.SHAPES.update(
     database=walk_database,
     env=walk_env,
     export=walk_export,
+    gorun=walk_go_run,
     interpreter=walk_interpreter,
     joined=walk_joined,
+    listing=walk_listing,
     nopt=walk_nopt,
     nothing=walk_nothing,
     printf=walk_printf,

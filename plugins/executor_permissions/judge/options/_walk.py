@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._words import REST, Glob, Module, Number, Unknown
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 30  # no rule with a wildcard covers it
 _SCRIPT_NAMES = (".py", ".pyw", ".pyz")
-_SCRIPTS = frozenset({"pattern", "sed"})  # given by an option, they are no operand any more
+_SCRIPTS = frozenset({"pattern", "sed", "awk"})  # given by an option, they are no operand any more
 _WILD = frozenset("*?[")
+_NO_CODE = {
+    "codeoperand": re.compile(r"[0-9.]*[0-9]\Z|auto\Z|logical\Z|load[a-z]*\Z"),  # how many, and how they share work
+    "codeargument": re.compile(r"-|[A-Za-z][A-Za-z0-9+.-]*://"),  # an option, or an address that a test is told
+}
 
 
 # What an operand of a kind is to the program.
@@ -77,10 +82,7 @@ class Walk:
             for files in _FILES[kind]:
                 getattr(self, files).append(value)
         elif kind == "code":
-            self.reads.append(value)
-            self.runs.append(value)
-            if "://" in value:
-                self.ask(at)
+            self._is_code(value, at)
         elif kind == "!":
             self.ask(at)
         elif kind == "list":
@@ -88,21 +90,28 @@ class Walk:
         elif kind != "text":
             self.given |= {kind}
             if fits(kind, value):
-                self._is_file(kind, value)
+                self._is_file(kind, value, at)
             else:
                 self.ask(at)
                 if kind == "protocols":
                     self.reads.append(REST)
 
-    def _is_file(self, kind: str, value: str) -> None:
+    def _is_code(self, value: str, at: int) -> None:
+        self.reads.append(value)
+        self.runs.append(value)
+        if value == "-":
+            self.ask(NEVER)  # it is in the input
+        elif "://" in value:
+            self.ask(at)
+
+    def _is_file(self, kind: str, value: str, at: int) -> None:
         """Take *value*, which is fit for its *kind*, for what the beginning of that says."""
         if kind == "archive":
             self.archives.append(value)
         elif kind.startswith("read"):
             self.reads.append(value)
-        elif kind.startswith("code"):
-            self.reads.append(value)
-            self.runs.append(value)
+        elif kind.startswith("code") and not (kind in _NO_CODE and _NO_CODE[kind].match(value)):
+            self._is_code(value, at)
         elif kind == "module":
             self.runs.append(Module(value))
 
@@ -284,9 +293,11 @@ def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
         position += 1
         if option.arity:
             if position < end:
-                if grammar.apart:
+                if grammar.apart and word[position] != "=":
                     return _not_known(walk, at)
                 _value(walk, option, word[position:], at)
+                if word[position] == "=":  # which belongs to the value for some, and is in front of it for others
+                    _value(walk, option, word[position + 1 :], at)
                 return at + 1
             return at + 1 if option.arity == OPTIONAL else _values(walk, grammar, option, at)
         if grammar.exact and position < end:
@@ -330,6 +341,9 @@ def assign(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
         _assign_simply(walk, grammar, operands)
     else:
         _assign_each(walk, grammar, operands)
+        # Of an option in front of it some versions take no value.
+        if grammar.last and len(operands) == 1 and not walk.targets:
+            walk.is_value(grammar.last, walk.words[operands[0]], operands[0])
     if walk.targets:
         walk.writes.extend(walk.targets)
 
@@ -339,14 +353,19 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
     if walk.unsure:
         walk.ask(len(words) - 1)
     fixed = grammar.fixed
-    if fixed and fixed[0] in _SCRIPTS and (fixed[0] in walk.given or f"read{fixed[0]}" in walk.given):
+    if fixed and fixed[0] in _SCRIPTS and walk.given & {fixed[0], f"read{fixed[0]}", f"code{fixed[0]}"}:
         fixed = fixed[1:]
     last = operands[-1] if grammar.last and not walk.targets and len(operands) > max(1, len(fixed)) else -1
     for i, at in enumerate(operands):
         kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
         if kind == "command":
             walk.inner.append((at, len(words)))
-            if "://" in words[at] or words[at].endswith(_SCRIPT_NAMES) or (grammar.runner and "/" in words[at]):
+            if (
+                words[at] == "-"
+                or "://" in words[at]
+                or words[at].endswith(_SCRIPT_NAMES)
+                or (grammar.runner and "/" in words[at])
+            ):
                 walk.is_value("code", words[at], at)  # uv run takes scripts as well
             return
         if not grammar.inert and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):

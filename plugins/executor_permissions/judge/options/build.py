@@ -18,7 +18,7 @@ PROGRAMS: dict[str, Entry] = {
         "--print-directory --no-print-directory --ignore-errors --stop --load-average? --max-load? --output-sync? "
         "--warn-undefined-variables --trace -d --debug? -p --print-data-base -B --always-make -L "
         "--check-symlink-times -v -h --version --help --no-builtin-rules",
-        asks="-f: --file: --makefile: -C: --directory: -I: --include-dir: --eval: -E: -o: --old-file: -W: "
+        asks="-f:code --file:code --makefile:code -C:code --directory:code -I:code --include-dir:code --eval: -E: -o: --old-file: -W: "
         "--what-if: --new-file: --assume-new: -e --environment-overrides -t --touch --shuffle?",
     ),
     "ninja": Entry(
@@ -26,16 +26,16 @@ PROGRAMS: dict[str, Entry] = {
         "ninja 1.11",
         "text*",
         "-j: -k: -l: -n -v -d: --verbose --quiet --version -h",
-        asks="-C: -f: -t:",
+        asks="-C:code -f:code -t:",
     ),
     "cmake": Entry(
         "builder",
         "CMake 3.25",
         "codebuilt*",
-        "--version --help -N --fresh --build:relative --target:rusttarget -t: --config: -j? --parallel? --clean-first -v "
+        "--version --help -N --fresh --build:relative --target:cmaketarget -t:cmaketarget --config: -j? --parallel? --clean-first -v "
         "--verbose -S:relative -B:relative -G: --preset: --list-presets? --workflow --install:relative "
         "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
-        asks="-P: -E: -C: --toolchain: --prefix:write -U: --debugger --trace --graphviz:write",
+        asks="-P:code -E: -C:code --toolchain:code --prefix:write -U: --debugger --trace --graphviz:write",
         traits="exact",
         shape="cmake",
     ),
@@ -44,7 +44,7 @@ PROGRAMS: dict[str, Entry] = {
         "cargo 1.95",
         "",
         "-V --version -h --help --list -q -v -vv --quiet --verbose --offline --locked --frozen --color:",
-        asks="--config: -Z: -C: --manifest-path: --target-dir:write --lockfile-path:write",
+        asks="--config:code -Z: -C:code --manifest-path:code --target-dir:write --lockfile-path:write",
         traits="globals",
         subs={
             "tree metadata pkgid locate-project read-manifest": Entry(
@@ -179,6 +179,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "go 1.22",
         "",
+        asks="-C:code",
         subs={
             "version": Entry(
                 "reader",
@@ -218,7 +219,7 @@ PROGRAMS: dict[str, Entry] = {
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -run: -bench: -benchtime: -benchmem -cpu: "
                 "-failfast -list: -parallel: -short -shuffle: -timeout: -skip: -vet: -c -i -fullpath -args",
-                asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -outputdir:write "
+                asks="-exec:code -toolexec:code -vettool:code -overlay:code -modfile:code -o:write -C:code -outputdir:write "
                 "-coverprofile:write -cpuprofile:write -memprofile:write -blockprofile:write -mutexprofile:write "
                 "-trace:write -pkgdir:write -ldflags: -gcflags: -asmflags: -gccgoflags: -fuzz: -fuzztime: "
                 "-modcacherw -memprofilerate:",
@@ -232,7 +233,7 @@ PROGRAMS: dict[str, Entry] = {
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json -i -atomic -bool -buildtags -copylocks "
                 "-printf -shadow -unusedresult",
-                asks="-exec: -toolexec: -vettool: -overlay: -modfile: -o:write -C: -pkgdir:write -ldflags: "
+                asks="-exec:code -toolexec:code -vettool:code -overlay:code -modfile:code -o:write -C:code -pkgdir:write -ldflags: "
                 "-gcflags: -asmflags: -gccgoflags: -modcacherw",
                 traits="words bool",
             ),
@@ -284,13 +285,15 @@ PROGRAMS: dict[str, Entry] = {
             "run": Entry(
                 "builder",
                 MANUAL,
-                "command",
+                "",
                 "-v -x -n -race -msan -asan -p: -tags: -trimpath -mod:(readonly|vendor) -a -buildvcs? -work "
                 "-count: -cover -covermode: -coverpkg: -buildmode: -json",
-                asks="-exec: -toolexec: -ldflags: -overlay: -modfile: -C:",
-                traits="spell stop words bool",
+                asks="-exec:code -toolexec:code -ldflags: -overlay:code -modfile:code -C:code",
+                traits="spell words bool",
+                shape="gorun",
             ),
-            "generate tool fix": Entry(
+            "generate fix": Entry("builder", MANUAL, "code*", "-v -n -x -run: -skip:", traits="spell words bool"),
+            "tool": Entry(
                 "builder",
                 MANUAL,
                 "text*",
@@ -355,7 +358,7 @@ PROGRAMS: dict[str, Entry] = {
         "-Wno-unused-parameter -Wno-unused-variable -Wformat -Wunused -fPIC -fpic -fPIE -pie -fno-exceptions "
         "-fno-rtti -fopenmp -fsanitize: -fsyntax-only -fno-omit-frame-pointer -fstack-protector-strong -march: "
         "-mtune: -m32 -m64 -I:read -D: -U: -l: -x: --version --help -dumpversion -dumpmachine",
-        asks="-o:write -B: -L: -specs: -wrapper: -fplugin: -load: -MF:write -MT: -MQ: -Xlinker: -Xassembler: "
+        asks="-o:write -B:code -L: -specs:code -wrapper:code -fplugin:code -load:code -MF:write -MT: -MQ: -Xlinker: -Xassembler: "
         "-Xclang: -isystem:read -include:read -iquote:read -T:read -dumpbase:write -dumpdir:write -aux-info:write",
         traits="at exact open",
     ),
@@ -364,6 +367,7 @@ PROGRAMS: dict[str, Entry] = {
         "OpenJDK 17",
         "",
         "-version --version -help --help -v -h",
+        asks="-f:code --file:code -p:code --project-dir:code -b:code --build-file:code -I:code --init-script:code",
         traits="at words open",
     ),
     "dotnet": Entry(

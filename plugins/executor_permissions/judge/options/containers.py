@@ -151,7 +151,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "",
                 "--ansi: --progress: --profile: --compatibility --dry-run --parallel:",
-                asks="-f: --file: --env-file: --project-directory: -p: --project-name:",
+                asks="-f:code --file:code --env-file: --project-directory:code -p: --project-name:",
                 subs={
                     "ps ls images logs top port version config events": Entry(
                         "reader",
@@ -305,7 +305,10 @@ PROGRAMS: dict[str, Entry] = {
                 asks="--overrides: --privileged --profile: --copy-to: --share-processes -f:",
                 traits="spell stop",
             ),
-            "port-forward proxy cp attach edit": Entry(
+            "cp": Entry(
+                "network", MANUAL, "read write", "-c: --container: --no-preserve --retries:number", traits="spell"
+            ),
+            "port-forward proxy attach edit": Entry(
                 "network",
                 MANUAL,
                 "text*",
@@ -324,7 +327,7 @@ PROGRAMS: dict[str, Entry] = {
         "--repository-config:read",
         traits="globals bool",
         subs={
-            "list ls status history get show search version env lint template repo dependency": Entry(
+            "list ls status history get show search version env lint template": Entry(
                 "network",
                 MANUAL,
                 "text*",
@@ -333,6 +336,14 @@ PROGRAMS: dict[str, Entry] = {
                 "--kube-version: --no-hooks --release-name",
                 asks="-f:read --values:read --set-file:read --post-renderer: --output-dir:write --repo: --ca-file:read "
                 "--show-only:",
+            ),
+            "repo dependency": Entry(
+                "network",
+                MANUAL,
+                subs={
+                    "list ls": Entry("reader", MANUAL, "text*", "-o:(json|yaml|table) --output:(json|yaml|table)"),
+                    "update build up add remove rm index": Entry("network", MANUAL, "text*", traits="spell"),
+                },
             ),
             "install upgrade uninstall rollback test": Entry(
                 "network",

@@ -227,7 +227,7 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "GNU tar 1.34",
         "read*",
-        "-c -r -u -t -x -A -d -f:archive -v -w -z -j -J -Z -a -k -p -m -h -O -U -W -S -l -b: -N: -K: "
+        "-c -r -u -t -x -A -d -f:archive -v -w -z -j -J -Z -a -k -p -m -h -O -U -S -l -b: -N: -K: "
         "--create --append --update --list --extract --get --diff --compare --concatenate --catenate --file:archive "
         "--verbose --gzip --gunzip --ungzip --bzip2 --xz --lzip --lzma --zstd --compress --auto-compress "
         "--keep-old-files --skip-old-files --keep-newer-files --no-overwrite-dir --preserve-permissions "
@@ -238,9 +238,9 @@ PROGRAMS: dict[str, Entry] = {
         "--force-local --null --no-same-owner --no-same-permissions --newer: --after-date: --one-file-system "
         "--hard-dereference --no-xattrs --xattrs --acls --no-acls --selinux --no-selinux --verify --check-links "
         "--warning: --quoting-style: --starting-file: --occurrence? --delay-directory-restore --usage --help --version",
-        asks="-C:write --directory:write -P --absolute-names -T:list --files-from:list -X:read --exclude-from:read -I: "
-        "--use-compress-program: -F: --info-script: --new-volume-script: --to-command: --checkpoint? "
-        "--checkpoint-action: --rsh-command: --rmt-command: --index-file:write --volno-file:write "
+        asks="-W -C:write --directory:write -P --absolute-names -T:list --files-from:list -X:read --exclude-from:read -I:code "
+        "--use-compress-program:code -F:code --info-script:code --new-volume-script:code --to-command:code --checkpoint? "
+        "--checkpoint-action:code --rsh-command:code --rmt-command:code --index-file:write --volno-file:write "
         "--listed-incremental:write --one-top-level? --transform: --xform: --remove-files --unlink-first "
         "--overwrite --recursive-unlink --delete -G --incremental -i -s -M --multi-volume --overwrite-dir "
         "--keep-directory-symlink --no-check-device --backup? --suffix: --add-file:read -B -V: --label: "

@@ -41,8 +41,8 @@ PROGRAMS: dict[str, Entry] = {
         "--keepalive-time: --tcp-nodelay --styled-output --no-styled-output --insecure --version --help? "
         "--proto:protocols --proto-redir:protocols --proto-redi:protocols --proto-red:protocols "
         "--proto-re:protocols --proto-r:protocols --oauth2-bearer: --post301 --post302 --stderr:(-)",
-        asks="-x: -n --proto-default: --location-trusted -o:write -O -T:read -K:read -c:write -D:write -F: -J -d: -C: -E:read -P: -Q: -U: -t: -R --output:write "
-        "--output-dir:write --remote-name --remote-name-all --remote-header-name --upload-file:read --config:read "
+        asks="-x: -n --proto-default: --location-trusted -o:write -O -T:read -K:code -c:write -D:write -F: -J -d: -C: -E:read -P: -Q: -U: -t: -R --output:write "
+        "--output-dir:write --remote-name --remote-name-all --remote-header-name --upload-file:read --config:code "
         "--cookie-jar:write --dump-header:write --trace:write --trace-ascii:write --libcurl:write --etag-save:write "
         "--etag-compare:read --hsts:write --alt-svc:write --form: --form-string: --data: --data-ascii: "
         "--data-binary: --data-raw: --data-urlencode: --json: --create-dirs --engine: --netrc-file:read --netrc "
@@ -160,8 +160,11 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={
                     "list view": Entry("network", MANUAL, "text*", GH),
-                    "clone create fork sync edit delete rename archive set-default": Entry(
-                        "network", MANUAL, "text*", GH_WRITE, traits="spell"
+                    "clone": Entry(
+                        "network", MANUAL, "text write", traits="spell open"
+                    ),  # behind -- are options for git
+                    "create fork sync edit delete rename archive set-default": Entry(
+                        "network", MANUAL, "text*", GH_WRITE, traits="spell open"
                     ),
                 },
             ),

@@ -7,22 +7,34 @@ from __future__ import annotations
 from executor_permissions.judge.options._entry import Entry
 
 MANUAL = "npm 11, pnpm 9, yarn 1, node 20"
+# A value that one of them does not know as such is an operand, or the sub-command, for it.
 COMMON = (
-    "--json -l --long --parseable -p -a --all --depth: --omit: --include: -w: --workspace: --workspaces "
-    "--include-workspace-root --no-color --color? -s --silent -q --quiet -d -dd -ddd --verbose --loglevel: "
+    "--json -l --long --parseable -p -a --all --depth:(0|1|2|3|4|5|6|7|8|9|Infinity) --omit:(dev|optional|peer) "
+    "--include:(prod|dev|optional|peer) --no-color --color? -s --silent -q --quiet -d -dd -ddd --verbose "
+    "--loglevel:(silent|error|warn|notice|http|timing|info|verbose|silly) "
     "--offline --prefer-offline --prefer-online --no-update-notifier --no-fund --no-audit --fund --audit "
     "--package-lock-only --no-progress --progress --yes -y --if-present --ignore-scripts --no-unicode --help -h"
 )
+WORKSPACES = "-w:codefolder --workspace:codefolder --workspaces --include-workspace-root"
 GLOBAL = "-g --global"  # for everybody, and so outside the project
 INSTALL = (
     "-S -D -E -O -P -B -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
-    "--save-bundle --save-prefix: --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
-    "--no-package-lock --package-lock --no-bin-links --dry-run --install-links --install-strategy: "
-    "--legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag: "
-    "--cpu: --os: --libc: --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
-    "--immutable --check-cache --mode: --ignore-engines"
+    "--save-bundle --save-prefix:(^|~) --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
+    "--no-package-lock --package-lock --no-bin-links --dry-run --install-links "
+    "--install-strategy:(hoisted|nested|shallow|linked) --legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag:name "
+    "--cpu:name --os:name --libc:name --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
+    "--immutable --check-cache --mode:(skip-build|update-lockfile) --ignore-engines"
 )
-BUN = "-d -D --dev --watch --coverage --timeout: --bail? --only --silent --frozen-lockfile --production --exact"
+BUN = "-d -D --dev --watch --coverage --timeout:number --bail? --only --silent --frozen-lockfile --production --exact"
+DENO = (
+    "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none --cached-only "
+    "--no-remote --lock?write --json"
+)
+DENO_ASKS = (
+    "-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? -c:code "
+    "--config:code --import-map:code"
+)
+# Programs of the project are given it: what they are to test or to build, mostly.
 _PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
@@ -31,8 +43,8 @@ _PNPM_SUBS: dict[str, Entry] = {
         "text*",
         "--prod -P --dev -D --no-optional --only-projects --compatible --pattern: -g --global -r --recursive",
     ),
-    "test t tst start stop restart": Entry("builder", MANUAL, "text*", _PNPM_RUN),
-    "run run-script": Entry("builder", MANUAL, "script text*", _PNPM_RUN),
+    "test t tst start stop restart": Entry("builder", MANUAL, "codeargument*", _PNPM_RUN),
+    "run run-script": Entry("builder", MANUAL, "script codeargument*", _PNPM_RUN),
     "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb import fetch": Entry(
         "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
     ),
@@ -49,7 +61,8 @@ _PNPM_SUBS: dict[str, Entry] = {
         "network",
         MANUAL,
         "text*",
-        "--audit-level: --prod --dev --fix --groups: --level:",
+        "--audit-level:(info|low|moderate|high|critical) --prod --dev --fix --groups:name "
+        "--level:(info|low|moderate|high|critical)",
     ),
     "version": Entry(
         "writer",
@@ -60,7 +73,7 @@ _PNPM_SUBS: dict[str, Entry] = {
     "build lint check format typecheck dev": Entry(
         "builder",
         MANUAL,
-        "text*",
+        "codeargument*",
         "--watch --fix",
     ),
     "config": Entry(
@@ -79,7 +92,7 @@ _PNPM_SUBS: dict[str, Entry] = {
         "network",
         MANUAL,
         "codenpm*",
-        "--dry-run --tag: --access: --no-git-checks",
+        "--dry-run --tag:name --access:(public|restricted) --no-git-checks --publish-branch:name",
     ),
     "exec": Entry(
         "builder",
@@ -111,8 +124,8 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         MANUAL,
         "",
-        COMMON + " -v --version",
-        asks="-C: --prefix: --registry: --userconfig: --globalconfig: --script-shell: --node-options: --cache: "
+        f"{COMMON} {WORKSPACES} -v --version",
+        asks="-C:code --prefix:code --registry: --userconfig:code --globalconfig:code --script-shell:code --node-options: --cache: "
         "--logs-dir: --location:",
         traits="globals exact",
         shape="nopt",
@@ -147,7 +160,7 @@ PROGRAMS: dict[str, Entry] = {
                 "reader",
                 MANUAL,
                 "text*",
-                "--no-browser --which:",
+                "--no-browser --which:number",
             ),
             "config c": Entry(
                 "writer",
@@ -164,7 +177,7 @@ PROGRAMS: dict[str, Entry] = {
                 "network",
                 MANUAL,
                 "text*",
-                "-g --global --searchlimit: --no-description",
+                "-g --global --searchlimit:number --no-description",
             ),
             "ping whoami": Entry(
                 "network",
@@ -180,24 +193,24 @@ PROGRAMS: dict[str, Entry] = {
                 "network",
                 MANUAL,
                 "text*",
-                "--audit-level: --production -f --force --dry-run",
+                "--audit-level:(none|info|low|moderate|high|critical) --production -f --force --dry-run",
             ),
             "test t tst": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "codeargument*",
                 "--watch --watchAll --coverage",
             ),
             "start stop restart": Entry(
                 "builder",
                 MANUAL,
-                "text*",
+                "codeargument*",
                 "-r --recursive --filter? --parallel --stream",
             ),
             "run run-script rum urn": Entry(
                 "builder",
                 MANUAL,
-                "script text*",
+                "script codeargument*",
                 "-r --recursive --filter? --parallel --stream",
             ),
             "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb": Entry(
@@ -205,10 +218,7 @@ PROGRAMS: dict[str, Entry] = {
             ),
             "link ln": Entry("builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"),
             "init": Entry(
-                "writer",
-                MANUAL,
-                "",
-                "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:",
+                "writer", MANUAL, "", "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:"
             ),
             "version": Entry(
                 "writer",
@@ -228,7 +238,7 @@ PROGRAMS: dict[str, Entry] = {
                 "network",
                 MANUAL,
                 "codenpm*",
-                "--tag: --access: --dry-run --otp: --provenance --no-git-checks --publish-branch:",
+                "--tag:name --access:(public|restricted) --dry-run --otp:number --provenance --no-git-checks",
             ),
             "shrinkwrap": Entry(
                 "writer",
@@ -246,7 +256,8 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={
                     "ls verify": Entry("reader", MANUAL, "text*"),
-                    "clean add rm": Entry("writer", MANUAL, "text*", "-f --force"),
+                    "clean rm": Entry("writer", MANUAL, "text*", "-f --force"),
+                    "add": Entry("network", MANUAL, "npmpackage*"),  # of a repository it runs what prepares it
                 },
             ),
             "exec x": Entry(
@@ -264,7 +275,7 @@ PROGRAMS: dict[str, Entry] = {
         MANUAL,
         "",
         COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
-        asks="-C: --dir: --script-shell: --shell-emulator --registry: -c",
+        asks="-C:code --dir:code --script-shell:code --shell-emulator --registry: -c",
         traits="globals exact",
         shape="nopt",
         subs=_PNPM_SUBS,
@@ -274,7 +285,7 @@ PROGRAMS: dict[str, Entry] = {
         MANUAL,
         "",
         COMMON + " -v --version --non-interactive --emoji --no-emoji --frozen-lockfile --immutable --network-timeout:",
-        asks="--cwd: --use-yarnrc: --registry: --cache-folder: --modules-folder: --script-shell:",
+        asks="--cwd:code --use-yarnrc:code --registry: --cache-folder: --modules-folder: --script-shell:code",
         traits="globals exact",
         subs=_PNPM_SUBS,
     ),
@@ -295,6 +306,7 @@ PROGRAMS: dict[str, Entry] = {
         "--trace-deprecation --no-deprecation --throw-deprecation --enable-source-maps --test --test-only "
         "--expose-gc --unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 "
         "--max-old-space-size=8192",
+        asks="-r:code --require:code --import:code --loader:code --experimental-loader:code",
         shape="interpreter",
         subs={"inspect debug": Entry("builder", MANUAL, shape="nothing")},  # it runs what its input or an address says
     ),
@@ -304,16 +316,10 @@ PROGRAMS: dict[str, Entry] = {
         "",
         shape="named",
         subs={
-            "test run lint fmt check bench task info doc": Entry(
-                "builder",
-                MANUAL,
-                "code text*",
-                "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none "
-                "--cached-only --no-remote --lock?write --json",
-                asks="-A --allow-all --allow-read? --allow-write? --allow-net? --allow-run? --allow-env? --allow-ffi? "
-                "-c:read --config:read --import-map:read",
-                traits="stop",
-            ),
+            "run": Entry("builder", MANUAL, "codelocal text*", DENO, asks=DENO_ASKS, traits="stop"),
+            "test lint check bench info doc": Entry("builder", MANUAL, "codelocal*", DENO, asks=DENO_ASKS),
+            "fmt": Entry("builder", MANUAL, "write*", DENO, asks=DENO_ASKS),
+            "task": Entry("builder", MANUAL, "text*", "-q --quiet", asks=DENO_ASKS, traits="stop"),
         },
     ),
     "bun": Entry(
@@ -341,7 +347,7 @@ PROGRAMS: dict[str, Entry] = {
         "--removeComments --downlevelIteration --allowSyntheticDefaultImports --noFallthroughCasesInSwitch "
         "--noImplicitThis --noUncheckedIndexedAccess --listEmittedFiles --preserveWatchOutput",
         asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write "
-        "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:",
+        "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:code",
         traits="words at bool open",
     ),
     "eslint": Entry(
@@ -356,7 +362,7 @@ PROGRAMS: dict[str, Entry] = {
         "--format:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--fix --fix-dry-run --fix-type: --cache --no-cache --cache-strategy: --env: --no-eslintrc "
         "--report-unused-disable-directives-severity: --ignore --no-config-lookup --concurrency:",
-        asks="-c:read --config:read --rulesdir: --resolve-plugins-relative-to: --plugin: --parser: --parser-options: "
+        asks="-c:code --config:code --rulesdir:code --resolve-plugins-relative-to:code --plugin:code --parser:code --parser-options: "
         "-o:write --output-file:write --cache-file:write --cache-location:write --init --flag: --ignore-path:read "
         "--inspect-config --mcp --suppress-all --suppress-rule: --suppressions-location:write --prune-suppressions",
     ),
@@ -373,7 +379,7 @@ PROGRAMS: dict[str, Entry] = {
         "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
         "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "
         "--bracket-spacing --range-start: --range-end:",
-        asks="--write -w --plugin: --config:read --cache-location:write --plugin-search-dir:",
+        asks="--write -w --plugin:code --config:code --cache-location:write --plugin-search-dir:code",
     ),
     "jest vitest": Entry(
         "builder",
@@ -386,8 +392,8 @@ PROGRAMS: dict[str, Entry] = {
         "--testTimeout: --updateSnapshot --update --verbose --watch --watchAll --watch=false --watchAll=false --run "
         "--changedSince: --selectProjects: --shard: --reporter:(default|verbose|dot|json|tap|junit|basic) --help "
         "--version",
-        asks="-c:read --config:read --outputFile:write --coverageDirectory:write --rootDir: --globalSetup: --setupFiles: "
-        "--testRunner: --reporters: --environment: --transform: --root: --dir:",
-        traits="bool",
+        asks="-c:code --config:code --outputFile:write --coverageDirectory:write --rootDir:code --globalSetup:code --setupFiles:code "
+        "--testRunner:code --reporters:code --environment:code --transform:code --root:code --dir:code",
+        traits="bool apart",
     ),
 }

@@ -12,13 +12,13 @@ PIP = (
     "--no-python-version-warning --require-virtualenv --debug --timeout: --retries: --exists-action: -vv -vvv -qq"
 )
 PIP_INSTALL = (
-    "-r:readlocal -c:readlocal -e:codepackage -U -I --requirement:readlocal --constraint:readlocal "
+    "-r:codelocal -c:codelocal -e:codepackage -U -I --requirement:codelocal --constraint:codelocal "
     "--editable:codepackage --upgrade "
     "--upgrade-strategy: --force-reinstall --ignore-installed --no-deps --pre --user --no-user --dry-run "
     "--no-build-isolation --use-pep517 --no-use-pep517 --no-cache-dir --no-clean --no-compile --compile "
     "--only-binary: --no-binary: --prefer-binary --platform: --python-version: --implementation: --abi: "
     "--require-hashes --no-warn-script-location --break-system-packages --progress-bar: --root-user-action: "
-    "--ignore-requires-python --no-index -y --yes --group:"
+    "--ignore-requires-python --no-index -y --yes --group:filename"
 )
 UV_RESOLVE = (
     "--frozen --locked --no-sync --all-extras --extra: --no-extra: --no-dev --dev --only-dev --group: --no-group: "
@@ -34,7 +34,7 @@ PROGRAMS: dict[str, Entry] = {
         "pip 23, 25",
         "",
         PIP + " -V --version",
-        asks="--log:write --python: --proxy: --cert:read --client-cert:read --cache-dir: --trusted-host: --use-feature: "
+        asks="--log:write --python:code --proxy: --cert:read --client-cert:read --cache-dir: --trusted-host: --use-feature: "
         "--use-deprecated: --keyring-provider:",
         traits="globals",
         subs={
@@ -119,8 +119,8 @@ PROGRAMS: dict[str, Entry] = {
         "uv 0.5",
         "",
         "-q -v -h --quiet --verbose --help --offline --no-config --no-progress --color: --no-python-downloads -n --no-cache --native-tls -V --version",
-        asks="--directory: --project: --config-file: --cache-dir:write --allow-insecure-host: --python-preference: "
-        "-p: --python: --index: --default-index: --index-url: -i: --extra-index-url: --find-links: -f: "
+        asks="--directory:code --project:code --config-file:code --cache-dir:write --allow-insecure-host: --python-preference: "
+        "-p:code --python:code --index: --default-index: --index-url: -i: --extra-index-url: --find-links: -f: "
         "--managed-python --no-managed-python",
         traits="globals",
         subs={
@@ -129,7 +129,7 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "command",
                 UV_RESOLVE,
-                asks="-m --module -s --script --gui-script --with: --with-editable: --with-requirements: "
+                asks="-m --module -s --script --gui-script --with:code --with-editable:code --with-requirements:code "
                 "--env-file:read -w:",
                 traits="stop runner",
             ),
@@ -137,7 +137,7 @@ PROGRAMS: dict[str, Entry] = {
                 "builder",
                 MANUAL,
                 "codepackage*",
-                UV_RESOLVE + " -r:readlocal --requirements:readlocal -c:readlocal --constraints:readlocal",
+                UV_RESOLVE + " -r:codelocal --requirements:codelocal -c:codelocal --constraints:codelocal",
                 asks="--script: --default-index:",
             ),
             "tree": Entry(
@@ -166,7 +166,7 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={"dir": Entry("reader", MANUAL), "prune clean": Entry("writer", MANUAL, "text*", "--ci --force")},
             ),
-            "-m build": Entry(
+            "build": Entry(
                 "builder",
                 MANUAL,
                 "",
@@ -197,9 +197,9 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={
                     "list find dir": Entry(
-                        "builder", MANUAL, "text*", "--all-versions --only-installed --output-format:"
+                        "builder", MANUAL, "filename*", "--all-versions --only-installed --output-format:"
                     ),
-                    "install pin": Entry("network", MANUAL, "text*"),
+                    "install pin": Entry("network", MANUAL, "filename*"),
                 },
             ),
             "pip": Entry(
@@ -219,8 +219,8 @@ PROGRAMS: dict[str, Entry] = {
                         MANUAL,
                         "codepackage*",
                         UV_RESOLVE
-                        + " -r:readlocal -e:codepackage -c:readlocal --requirements:readlocal --editable:codepackage "
-                        "--constraints:readlocal --no-deps --user",
+                        + " -r:codelocal -e:codepackage -c:codelocal --requirements:codelocal --editable:codepackage "
+                        "--constraints:codelocal --no-deps --user",
                         asks="-t:write --target:write --prefix:write --system --break-system-packages",
                     ),
                     "uninstall": Entry("writer", MANUAL, "text*", "-y -r:read --requirements:read"),
@@ -240,7 +240,9 @@ PROGRAMS: dict[str, Entry] = {
                 subs={
                     "list dir": Entry("reader", MANUAL),
                     "run": Entry("builder", MANUAL, "command", traits="stop runner spell", asks="--from: --with:"),
-                    "install upgrade uninstall": Entry("network", MANUAL, "text*", "--force --upgrade", traits="spell"),
+                    "install upgrade uninstall": Entry(
+                        "network", MANUAL, "codepackage*", "--force --upgrade", traits="spell"
+                    ),
                 },
             ),
         },
@@ -250,7 +252,7 @@ PROGRAMS: dict[str, Entry] = {
         "uv 0.5",
         "command",
         "-q -v --quiet --verbose --offline --no-config --isolated",
-        asks="--from: --with: -p: --python: --index: --with-editable: --with-requirements: --env-file:read",
+        asks="--from:code --with:code -p:code --python:code --index: --with-editable:code --with-requirements:code --env-file:read",
         traits="stop runner",
     ),
     "poetry pdm hatch pipenv rye": Entry(
@@ -259,7 +261,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-q -v -vv -vvv -h -n --quiet --verbose --no-interaction --ansi --no-ansi --help --version -V --no-plugins "
         "--no-cache",
-        asks="-C: --directory: -P: --project: -p: -e: --env:",
+        asks="-C:code --directory:code -P:code --project:code -p:code -e: --env:",
         traits="globals",
         subs={
             "run": Entry(
@@ -276,15 +278,16 @@ PROGRAMS: dict[str, Entry] = {
                 "--only: --no-update --regenerate --strict --short -s --lock --graph --json --check --resolve "
                 "--fields: --freeze --sort:",
             ),
+            # For pipenv, what it does not know and all that follows is a package.
             "install sync add remove update": Entry(
                 "builder",
                 MANUAL,
                 "codepackage*",
-                "--no-root --sync --with: --without: --only: --only-root --all-extras --extras: -E: --all-groups "
-                "--dry-run --no-dev --dev -D -d --group: -G: --optional --editable --allow-prereleases --lock "
-                "--compile --python: --platform: --prod --no-self --frozen-lockfile --no-lock --skip-lock --deploy",
+                "--no-root --sync --with:codepackage --without:codepackage --only:codepackage --only-root --all-extras --extras:codepackage -E:codepackage --all-groups "
+                "--dry-run --no-dev --dev -D -d --group:codepackage -G:codepackage --optional --editable --allow-prereleases --lock "
+                "--compile --python:pythonversion --platform:codepackage --prod --no-self --frozen-lockfile --no-lock --skip-lock --deploy",
             ),
-            "-m build": Entry(
+            "build": Entry(
                 "builder",
                 MANUAL,
                 "",
@@ -297,7 +300,8 @@ PROGRAMS: dict[str, Entry] = {
                 "",
                 subs={
                     "info list show": Entry("builder", MANUAL, "text*", "-p -e --path --executable --full-path"),
-                    "use remove": Entry("builder", MANUAL, "text*", "--all"),
+                    "use": Entry("builder", MANUAL, "pythonversion"),
+                    "remove": Entry("builder", MANUAL, "filename*", "--all"),
                 },
             ),
             "config": Entry(
@@ -342,7 +346,7 @@ PROGRAMS: dict[str, Entry] = {
             "install upgrade uninstall inject": Entry(
                 "network",
                 MANUAL,
-                "text*",
+                "codepackage*",
                 "-f --force",
                 asks="--index-url: --pip-args:",
                 traits="spell",

@@ -13,10 +13,35 @@ TOX = (
     "--parallel: --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
     "--no-capture -i --fail-fast"
 )
+MYPY = (
+    "-v -V -h -p: -m: --package: --module: --verbose --strict --no-strict-optional --ignore-missing-imports "
+    "--follow-imports: --no-site-packages --namespace-packages --no-namespace-packages --explicit-package-bases "
+    "--exclude: --python-version: --platform: --always-true: --always-false: --disallow-any-unimported "
+    "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --disallow-any-generics "
+    "--disallow-subclassing-any --disallow-untyped-calls --disallow-untyped-defs --disallow-incomplete-defs "
+    "--disallow-untyped-decorators --check-untyped-defs --implicit-optional --no-implicit-optional "
+    "--no-implicit-reexport --strict-equality --extra-checks --warn-redundant-casts --warn-unused-ignores "
+    "--no-warn-no-return --warn-return-any --warn-unreachable --warn-unused-configs --allow-untyped-globals "
+    "--allow-redefinition --local-partial-types --enable-error-code: --disable-error-code: --show-error-context "
+    "--show-column-numbers --show-error-end --show-error-codes --hide-error-codes --show-error-code-links "
+    "--hide-error-code-links --pretty --no-pretty --no-color-output --no-error-summary --show-absolute-path "
+    "--show-traceback --tb --no-incremental --incremental --skip-version-check --skip-cache-mtime-checks "
+    "--cache-fine-grained --scripts-are-modules --no-silence-site-packages --non-interactive -O: --output: "
+    "--no-install-types --version --help --no-warn-unused-configs --warn-no-return --strict-optional "
+    "--disallow-any-unimported --strict-bytes --no-extra-checks --allow-redefinition-new "
+    "--report-deprecated-as-note --warn-incomplete-stub --num-workers: --sqlite-cache --no-sqlite-cache"
+)
+MYPY_ASKS = (
+    "--config-file:code --cache-dir:write --python-executable:code --junit-xml:write --junit-format: "
+    "--install-types --html-report:write --txt-report:write --xml-report:write --any-exprs-report:write "
+    "--cobertura-xml-report:write --linecount-report:write --linecoverage-report:write "
+    "--lineprecision-report:write --xslt-html-report:write --xslt-txt-report:write --custom-typeshed-dir:read "
+    "--custom-typing-module: --shadow-file:: --find-occurrences: --pdb --quickstart-file:read --plugins:"
+)
 _TOX_SUBS: dict[str, Entry] = {
     "list l": Entry("builder", "tox 4", "", TOX + " -d --no-desc"),
     "config c": Entry("builder", "tox 4", "", TOX + " -k: -d --core"),
-    "run r run-parallel p": Entry("builder", "tox 4", "text*", TOX),
+    "run r run-parallel p": Entry("builder", "tox 4", "codeargument*", TOX),
     "depends de": Entry("builder", "tox 4", "", TOX),
     "exec e": Entry("builder", "tox 4", "command", TOX, traits="runner spell stop"),
 }
@@ -26,7 +51,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "pytest 8, 9, pytest-cov, pytest-xdist",
         "code*",
-        "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n: --verbose --quiet --exitfirst --maxfail: --showlocals "
+        "-v -q -x -l -s -V -h -k: -m: -r: -W:warning -n:codeoperand --verbose --quiet --exitfirst --maxfail: --showlocals "
         "--no-showlocals --tb: --capture: --co --collect-only --lf --last-failed --ff --failed-first --nf "
         "--new-first --sw --stepwise --sw-skip --stepwise-skip --lfnf: --durations: --durations-min: "
         "--strict-markers --strict-config --strict --ignore: --ignore-glob: --deselect: --keep-duplicates "
@@ -36,45 +61,41 @@ PROGRAMS: dict[str, Entry] = {
         "--doctest-continue-on-failure --doctest-ignore-import-errors --doctest-report: --log-level: "
         "--log-cli-level: --log-format: --log-date-format: --log-cli-format: --log-cli-date-format: --log-disable: "
         "--log-auto-indent: --verbosity: --xfail-tb --no-fold-skipped --force-short-summary "
-        "--continue-on-collection-errors --max-warnings: --cov? --no-cov --cov-branch --cov-append "
-        "--cov-fail-under: --no-cov-on-fail --dist: --numprocesses: --version --help -p:(no:*) "
+        "--continue-on-collection-errors --max-warnings:codeoperand --cov? --no-cov --cov-branch --cov-append "
+        "--cov-fail-under:codeoperand --no-cov-on-fail --dist:codeoperand --numprocesses:codeoperand --version --help "
+        "-p:(no:*) "
         "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered) --cov-context:(test) "
-        "--cache-show? --cache-clear --reruns: --reruns-delay: --timeout: --timeout-method: -f --looponfail "
+        "--cache-show? --cache-clear --reruns:codeoperand --reruns-delay:codeoperand --timeout:codeoperand "
+        "--timeout-method:codeoperand -f --looponfail "
         "--forked --no-fixtures-cleanup --trace-config --benchmark-only --benchmark-skip --benchmark-disable "
-        "--snapshot-update --random-order --randomly-seed: --asyncio-mode: --hypothesis-seed: --hypothesis-profile: "
-        "--hypothesis-show-statistics --maxprocesses: --strict --no-strict",
-        asks="-c:read --config-file:read -o: --override-ini: --rootdir: --confcutdir: --basetemp:write "
+        "--snapshot-update --random-order --randomly-seed:codeoperand --asyncio-mode:codeoperand "
+        "--hypothesis-seed:codeoperand --hypothesis-profile:codeoperand --hypothesis-show-statistics "
+        "--maxprocesses:codeoperand --strict --no-strict",
+        asks="-c:code --config-file:code -o: --override-ini: --rootdir:code --confcutdir:code --basetemp:write "
         "--junitxml:write --junit-xml:write --junit-prefix: --log-file:write --result-log:write --debug? "
         "--pastebin: --report-log:write --html:write --cov-config:read --json-report-file:write --pdb --pdbcls: "
         "--trace --tx: --px: -d --rsyncdir: --testrunuid: --self-contained-html",
         traits="at",
     ),
-    "mypy dmypy": Entry(
+    "mypy": Entry("builder", "mypy 1, 2", "read*", MYPY, asks=MYPY_ASKS, traits="at"),
+    "dmypy": Entry(
         "builder",
         "mypy 1, 2",
-        "read*",
-        "-v -V -h -p: -m: --package: --module: --verbose --strict --no-strict-optional --ignore-missing-imports "
-        "--follow-imports: --no-site-packages --namespace-packages --no-namespace-packages --explicit-package-bases "
-        "--exclude: --python-version: --platform: --always-true: --always-false: --disallow-any-unimported "
-        "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --disallow-any-generics "
-        "--disallow-subclassing-any --disallow-untyped-calls --disallow-untyped-defs --disallow-incomplete-defs "
-        "--disallow-untyped-decorators --check-untyped-defs --implicit-optional --no-implicit-optional "
-        "--no-implicit-reexport --strict-equality --extra-checks --warn-redundant-casts --warn-unused-ignores "
-        "--no-warn-no-return --warn-return-any --warn-unreachable --warn-unused-configs --allow-untyped-globals "
-        "--allow-redefinition --local-partial-types --enable-error-code: --disable-error-code: --show-error-context "
-        "--show-column-numbers --show-error-end --show-error-codes --hide-error-codes --show-error-code-links "
-        "--hide-error-code-links --pretty --no-pretty --no-color-output --no-error-summary --show-absolute-path "
-        "--show-traceback --tb --no-incremental --incremental --skip-version-check --skip-cache-mtime-checks "
-        "--cache-fine-grained --scripts-are-modules --no-silence-site-packages --non-interactive -O: --output: "
-        "--no-install-types --version --help --no-warn-unused-configs --warn-no-return --strict-optional "
-        "--disallow-any-unimported --strict-bytes --no-extra-checks --allow-redefinition-new "
-        "--report-deprecated-as-note --warn-incomplete-stub --num-workers: --sqlite-cache --no-sqlite-cache",
-        asks="--config-file:read --cache-dir:write --python-executable: --junit-xml:write --junit-format: "
-        "--install-types --html-report:write --txt-report:write --xml-report:write --any-exprs-report:write "
-        "--cobertura-xml-report:write --linecount-report:write --linecoverage-report:write "
-        "--lineprecision-report:write --xslt-html-report:write --xslt-txt-report:write --custom-typeshed-dir:read "
-        "--custom-typing-module: --shadow-file:: --find-occurrences: --pdb --quickstart-file:read --plugins:",
-        traits="at",
+        "",
+        "-h -V --help --version",
+        subs={
+            # Behind "--" stand the options of mypy.
+            "run start restart": Entry(
+                "builder",
+                "mypy 1, 2",
+                "read*",
+                f"-- {MYPY} --timeout:",
+                asks=f"{MYPY_ASKS} --log-file:write",
+                traits="at open",
+            ),
+            "check recheck": Entry("builder", "mypy 1, 2", "read*", "-v -q --verbose --quiet"),
+            "status stop kill": Entry("reader", "mypy 1, 2"),
+        },
     ),
     "ruff": Entry(
         "builder",
@@ -190,7 +211,7 @@ PROGRAMS: dict[str, Entry] = {
         "--extend-select: --disable-noqa --show-source --no-show-source --statistics --exit-zero --jobs: --color: "
         "--disable: --enable: --errors-only --fail-under: --reports: --score: -r: -s: "
         "-f:(text|json|colorized|parseable) --recursive: --ignore-patterns: --ignore-paths:",
-        asks="--config:read --append-config:read --output-file:write --tee --rcfile:read --load-plugins: --init-hook: "
+        asks="--config:code --append-config:code --output-file:write --tee --rcfile:code --load-plugins: --init-hook: "
         "--init-import: --output: -o --benchmark --bug-report --isolated --enable-extensions: --require-plugins: "
         "--doctests",
         traits="at",
@@ -208,7 +229,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "coverage 7",
         "",
-        asks="--rcfile:read --data-file:write",
+        asks="--rcfile:code --data-file:write",
         traits="globals",
         subs={
             "report": Entry(
@@ -230,7 +251,7 @@ PROGRAMS: dict[str, Entry] = {
             "run": Entry(
                 "builder",
                 MANUAL,
-                "read text*",
+                "code text*",
                 "-a -p -L --append --branch --parallel-mode --timid --include: --omit: --source: --context: "
                 "--concurrency:",
                 asks="-m",
@@ -241,9 +262,9 @@ PROGRAMS: dict[str, Entry] = {
     "tox": Entry(
         "builder",
         "tox 4",
-        "text*",
+        "codeargument*",
         TOX + " --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
-        asks="--no-provision?write -c:read --conf:read --root: --workdir:write -x: --override: --installpkg:read --discover: "
+        asks="--no-provision?write -c:code --conf:code --root:code --workdir:write -x: --override: --installpkg:read --discover: "
         "--result-json:write --force-dep: --recreate -r --runner: --devenv:write --index-url: --pre",
         traits="globals",
         subs=_TOX_SUBS,
@@ -251,12 +272,12 @@ PROGRAMS: dict[str, Entry] = {
     "nox": Entry(
         "builder",
         "nox 2024",
-        "text*",
+        "codeargument*",
         "-l -s: -e: -k: -t: -p: -x -R -r -v -h --list --sessions: --session: --python: --keywords: --tags: "
         "--reuse-existing-virtualenvs --reuse-venv: --no-reuse-existing-virtualenvs -N --no-install "
         "--stop-on-first-error --no-stop-on-first-error --error-on-missing-interpreters --error-on-external-run "
         "--non-interactive --forcecolor --nocolor --list-sessions --verbose --version --help --json",
-        asks="-f:read --noxfile:read --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
+        asks="-f:code --noxfile:code --envdir:write --report:write --default-venv-backend: --force-venv-backend: "
         "--extra-pythons: --force-python: -P: --install-only --add-timestamp",
     ),
     "-m unittest": Entry(

@@ -24,6 +24,10 @@ PROGRAMS: dict[str, Entry] = {
         },
     ),
     "rake": Entry(
-        "builder", "rake 13", "maketarget*", "-v --version -T -P -n -q -s --quiet --silent --dry-run --tasks? --trace"
+        "builder",
+        "rake 13",
+        "maketarget*",
+        "-v --version -T -P -n -q -s --quiet --silent --dry-run --tasks? --trace",
+        asks="-f:code --rakefile:code -r:code --require:code -R:code --rakelibdir:code -I:code --libdir:code",
     ),
 }

@@ -82,7 +82,7 @@ PROGRAMS: dict[str, Entry] = {
         "--regex-size-limit: --regexp:pattern --replace: --smart-case --sort: --sortr: --stats --text --threads: "
         "--trace --trim --type: --type-add: --type-clear: --type-list --type-not: --unrestricted --vimgrep "
         "--with-filename --word-regexp --help --version",
-        asks="--pre: --pre-glob: -z --search-zip --hostname-bin:",
+        asks="--pre:code --pre-glob: -z --search-zip --hostname-bin:code",
     ),
     "fd fdfind": Entry(
         "reader",

@@ -150,11 +150,12 @@ PROGRAMS: dict[str, Entry] = {
         "-euxo:(pipefail) -o:(pipefail|errexit|nounset|xtrace|verbose|noglob|noclobber)",
         traits="exact plus",
     ),
-    "unset read": Entry(
+    "unset": Entry("writer", "bash 5.2", "unsetname*", "-v -f", asks="-n"),
+    "read": Entry(
         "writer",
         "bash 5.2",
         "name*",
-        "-r -s -n: -t: -d: -p: -v -f -N:",
+        "-r -s -n: -t: -d: -p: -N:",
         asks="-a: -e -i: -u:",
     ),
     "ulimit umask": Entry(

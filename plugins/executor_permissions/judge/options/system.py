@@ -8,6 +8,11 @@ from executor_permissions.judge.options._entry import Entry
 
 MANUAL = "systemd 252, apt 2.6"
 
+TERRAFORM_APPLY = (
+    "-no-color -input: -auto-approve -lock: -refresh? -target: -var: -compact-warnings -parallelism: -json"
+)
+TERRAFORM_APPLY_ASKS = "-var-file:read -state:write -state-out:write -backup:write"
+
 PROGRAMS: dict[str, Entry] = {
     "systemctl": Entry(
         "reader",
@@ -27,7 +32,10 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "text*",
             ),
-            "start stop restart reload try-restart reload-or-restart try-reload-or-restart enable disable reenable mask unmask daemon-reload daemon-reexec reset-failed kill preset isolate set-property revert add-wants add-requires": Entry(
+            "enable reenable": Entry(
+                "writer", MANUAL, "code*", "--now --runtime -f --force --no-block", traits="spell"
+            ),
+            "start stop restart reload try-restart reload-or-restart try-reload-or-restart disable mask unmask daemon-reload daemon-reexec reset-failed kill preset isolate set-property revert add-wants add-requires": Entry(
                 "writer",
                 MANUAL,
                 "text*",
@@ -106,7 +114,7 @@ PROGRAMS: dict[str, Entry] = {
         "-a -b -l -n -N -o -P -R -t -U -w -V -v -h -i? -p: -u: -c: -d: -g? -s? -F? -T?",
         asks="-D: -A: -k: -m: -e: -x? -r? -S?",
     ),
-    "top htop vmstat iostat free w who last lscpu lsblk lsusb lspci lsmod netstat arp": Entry(
+    "top htop vmstat iostat free w who last lscpu lsblk lsusb lspci lsmod netstat": Entry(
         "reader",
         "procps 4.0, util-linux 2.38, iproute2 6",
         "text*",
@@ -114,6 +122,7 @@ PROGRAMS: dict[str, Entry] = {
         "--kibi --mebi --gibi --giga --mega --lohi --total --wide --all --json --list --output: --noheadings "
         "--paths --fs --tree --bytes --help --version",
     ),
+    "arp": Entry("reader", "net-tools 2.10", "text*", "-a -e -n -v -i: -H:", asks="-s -d -f:read -D"),
     "man": Entry(
         "reader",
         "man-db 2.11",
@@ -159,7 +168,7 @@ PROGRAMS: dict[str, Entry] = {
             "update upgrade full-upgrade dist-upgrade install remove purge autoremove autoclean clean satisfy build-dep source download check changelog auto manual hold unhold reinstall": Entry(
                 "writer",
                 MANUAL,
-                "text*",
+                "filename*",  # with a path it is a package that anybody may have made
             ),
         },
     ),
@@ -167,9 +176,9 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "rpm 4.18",
         "text*",
-        "-q -a -i -l -f -p -c -d -s -R -V -qa -qi -ql -qf -qip -qlp --query --all --info --list --file --package --requires "
-        "--provides --changelog --scripts --last --verify --version --help",
-        asks="-E: --eval: --qf: --queryformat: -D: --define: --pipe: --rcfile: --macros: --load: --root: --dbpath:",
+        "-q -a -i -l -f -p -c -d -s -R -qa -qi -ql -qf -qip -qlp --query --all --info --list --file --package --requires "
+        "--provides --changelog --scripts --last --version --help",
+        asks="-V --verify -E: --eval: --qf: --queryformat: -D: --define: --pipe: --rcfile: --macros: --load: --root: --dbpath:",
     ),
     "dpkg dpkg-query": Entry(
         "reader",
@@ -210,6 +219,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-l",
         asks="-e -r -i -u:",
+        shape="listing",
     ),
     "dmesg": Entry(
         "reader",
@@ -244,6 +254,7 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "OpenSSL 3.0",
         "",
+        shape="named",  # older ones read commands from their input
         subs={
             "version": Entry(
                 "reader",
@@ -286,7 +297,7 @@ PROGRAMS: dict[str, Entry] = {
         "Terraform 1.11",
         "",
         "-version --version -v -help",
-        asks="-chdir:",
+        asks="-chdir:code",
         traits="words",
         subs={
             "fmt": Entry(
@@ -312,7 +323,7 @@ PROGRAMS: dict[str, Entry] = {
                 "-no-color -input? -lock? -lock-timeout: -refresh? -refresh-only -target: -var: -compact-warnings "
                 "-detailed-exitcode -destroy -parallelism: -json -raw "
                 "-upgrade -reconfigure -backend? -get?",
-                asks="-out:write -var-file:read -state:read -backend-config: -from-module: -plugin-dir: "
+                asks="-out:write -var-file:read -state:read -backend-config: -from-module:code -plugin-dir:code "
                 "-migrate-state -force-copy -generate-config-out:write -lockfile: -state-out:write",
                 traits="words bool",
             ),
@@ -338,12 +349,20 @@ PROGRAMS: dict[str, Entry] = {
                     "select new delete": Entry("writer", "Terraform 1.11", "text", "-lock:", traits="words spell"),
                 },
             ),
-            "apply destroy import taint untaint": Entry(
+            "apply destroy": Entry(
+                "network",
+                "Terraform 1.11",
+                "code*",
+                TERRAFORM_APPLY,
+                asks=TERRAFORM_APPLY_ASKS,
+                traits="words bool spell",
+            ),
+            "import taint untaint": Entry(
                 "network",
                 "Terraform 1.11",
                 "text*",
-                "-no-color -input: -auto-approve -lock: -refresh? -target: -var: -compact-warnings -parallelism: -json",
-                asks="-var-file:read -state:write -state-out:write -backup:write",
+                TERRAFORM_APPLY,
+                asks=TERRAFORM_APPLY_ASKS,
                 traits="words bool spell",
             ),
         },

@@ -47,7 +47,7 @@ PROGRAMS: dict[str, Entry] = {
         "--ignore-leading-blanks --ignore-nonprinting --key: --merge --month-sort --numeric-sort --parallel: "
         "--random-sort --random-source:read --reverse --sort: --stable --unique --version-sort --zero-terminated --help "
         "--version",
-        asks="-o:write --output:write -T:write --temporary-directory:write -S: --buffer-size: --compress-program: "
+        asks="-o:write --output:write -T:write --temporary-directory:write -S: --buffer-size: --compress-program:code "
         "--files0-from:list",
     ),
     "uniq": Entry(
@@ -234,16 +234,16 @@ PROGRAMS: dict[str, Entry] = {
         "reader",
         "GNU sed 4.9",
         "sed read*",
-        "-n -E -r -s -u -z -b -l: -e:sed --expression:sed --quiet --silent --regexp-extended --separate "
-        "--unbuffered --null-data --zero-terminated --posix --debug --sandbox --line-length: --help --version",
-        asks="-i? --in-place? -f:read --file:read --follow-symlinks",
+        "-n -E -r -s -u -z -b -l:number -e:sed --expression:sed --quiet --silent --regexp-extended --separate "
+        "--unbuffered --null-data --zero-terminated --posix --debug --sandbox --line-length:number --help --version",
+        asks="-i? --in-place? -f:codesed --file:codesed --follow-symlinks",
     ),
     "awk gawk mawk nawk": Entry(
         "reader",
         "mawk 1.3.4, GNU awk 5.2",
         "awk readawk*",
         "-F: -v: --field-separator: --assign: --csv --re-interval --posix --traditional --sandbox -S --help --version",
-        asks="-f:read --file:read -i: --include: -l: --load: -e: --source: -E:read --exec:read -o? -p? -d? -D? -W:",
+        asks="-f:codeawk --file:codeawk -i:code --include:code -l:code --load:code -e: --source: -E:code --exec:code -o? -p? -d? -D? -W:",
         traits="stop",
     ),
     "jq": Entry(
