@@ -89,10 +89,12 @@ class CancelSource:
     def end(self) -> ToolError | None:
         """The work is over. Returns the error that it was stopped with, if that came first."""
         fate = self.fate.setdefault(None, OVER)
+        if fate is not OVER:
+            return fate  # type: ignore[no-any-return]  # `stop` calls the functions: also when it has yet to take them
         if self.functions is not None:
             with _lists:
                 self.functions = None
-        return None if fate is OVER else fate
+        return None
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Call *fn* at a stop; at once, if there was one. Returns a function that takes *fn* back."""
