@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from executor.errors import ExecutorUnavailableError
@@ -69,8 +68,10 @@ class OnLoop:
         way.over(call)
         ended = result or error
         assert ended is not None, "one of the two is there"
-        if result is None or not self._done.at_once(result):
-            way.threads.spawn(partial(self._done, ended))
+        if result is not None and self._done.at_once(result):
+            way.promises.kept(call)
+        else:
+            way.promises.keep_beside(call, self._done, ended)
 
     def _stopped(self) -> None:
         """The call was stopped, and ends now, whether or not the tool heeds that."""
@@ -83,7 +84,7 @@ class OnLoop:
         if self._cancel is not None:
             self._cancel()
         way.over(call)
-        way.threads.spawn(partial(self._done, error))
+        way.promises.keep_beside(call, self._done, error)
 
 
 def start_on_loop(prepared: Prepared, pipeline: Pipeline, threads: Threads, job: Job[Any]) -> bool:
