@@ -10,7 +10,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._fork import of_this_process
 from executor.threads._workers import waiting_threads
 
@@ -83,7 +83,7 @@ class LoopThread:
 
         Raises:
             ExecutorUnavailableError: After `close` (or what was given as *closed*), or the thread cannot be started.
-                *done* is not called then. After a Ctrl-C it is, once the coroutine was cancelled.
+                *done* is not called then. After a Ctrl-C it is, once the coroutine was cancelled, or at once.
         """
         given: Given[T] | None = None
         try:
@@ -95,10 +95,12 @@ class LoopThread:
                     given = self._served().given(coroutine, done)
                     given.start()
         except BaseException as error:
-            if given is None or isinstance(error, RuntimeError):
-                coroutine.close()
-            else:  # Ctrl-C: the loop may have it by now
-                given.cancel()
+            if given is not None and not isinstance(error, RuntimeError):
+                given.cancel()  # Ctrl-C: the loop may have it by now
+                raise
+            coroutine.close()
+            if not isinstance(error, Exception):
+                done(None, ToolCancelledError("The call was cancelled"))
             raise
         return given.cancel
 

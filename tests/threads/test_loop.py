@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import gc
 import os
@@ -645,6 +646,20 @@ def test_a_coroutine_that_has_begun_when_its_giver_is_interrupted_is_cancelled(l
     monkeypatch.setattr(asyncio_loop, "call_soon_threadsafe", interrupted)
     with pytest.raises(KeyboardInterrupt):
         loop.start(waits(), ends)
+    value, error = ends.wait()
+    assert (value, type(error)) == (None, ToolCancelledError)
+
+
+def test_an_interrupt_before_the_loop_is_told_is_an_end_too(loop, monkeypatch):
+    class Interrupted(contextlib.nullcontext):
+        def __enter__(self):
+            raise KeyboardInterrupt
+
+    ends = Ends()
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_lock", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            loop.start(asyncio.sleep(0), ends)
     value, error = ends.wait()
     assert (value, type(error)) == (None, ToolCancelledError)
 
