@@ -453,6 +453,28 @@ def test_a_batch_of_both_kinds_is_answered_in_its_order(executor):
     assert [result.value for result in executor.execute_many(calls)] == list(range(60))
 
 
+def test_whoever_is_told_of_what_never_began_holds_up_no_loop(executor):
+    threads = Threads()
+    executor.register("quick", quick, schema={"properties": {"n": {"type": "integer"}}})
+    executor.execute_many([*batch("quick", 3), ToolCall("x", "quick", {"n": "no number"})], on_done=threads.note)
+    assert threads.seen == ["executor-worker"] * 4
+
+
+def test_without_any_worker_a_batch_is_answered_as_it_always_is(executor, monkeypatch):
+    executor.register("quick", quick)
+    executor.register("plain", lambda args: args["n"])
+    executor.register("outer", lambda args: executor.call(ToolCall("inner", "quick", args)).value)
+    executor.execute("quick")  # the loop has its thread
+
+    def start(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    calls = [ToolCall(str(n), ("quick", "plain", "outer")[n % 3], {"n": n}) for n in range(12)]
+    for bound in (1, 2, None):
+        assert [r.value for r in executor.execute_many(calls, max_concurrency=bound)] == list(range(12))
+
+
 class Judge:
     def __init__(self, threads):
         self.threads = threads

@@ -494,6 +494,35 @@ def test_output_and_progress_of_a_submitted_call_reach_its_own_callbacks(executo
 # Ends ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_shutdown_waits_until_whoever_submitted_a_call_knows_its_end(executor, release, is_async):
+    telling, told = threading.Event(), []
+
+    def done(result):
+        telling.set()
+        told.append(release.wait(SECONDS))
+
+    executor.register("tool", quickly if is_async else (lambda args: None))
+    future = executor.submit(ToolCall("1", "tool"), on_done=done)
+    assert telling.wait(SECONDS)
+    assert executor.shutdown(timeout=0.01) is False
+    release.set()
+    assert executor.shutdown() is True
+    assert (told, future.done()) == ([True], True)
+
+
+async def quickly(args):
+    return None
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_done_callback_may_shut_the_executor_down(executor, is_async):
+    ended = []
+    executor.register("tool", quickly if is_async else (lambda args: None))
+    executor.submit(ToolCall("1", "tool"), on_done=lambda result: ended.append(executor.shutdown())).result(SECONDS)
+    assert ended == [True]
+
+
 def test_shutdown_while_parked_waits_for_the_answer_or_cancels(executor):
     plugin = Later()
     executor.register("run", lambda a: 1)

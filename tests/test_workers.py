@@ -198,6 +198,20 @@ def test_the_worker_that_is_idle_is_used_again(workers):
     assert all(name.startswith("executor-worker-") for name in names)
 
 
+def test_an_interrupt_while_an_idle_worker_is_woken_leaves_it_neither_lost_nor_idle(workers):
+    class Interrupted(list):
+        def pop(self):
+            super().pop()
+            raise KeyboardInterrupt  # as a Ctrl-C does: it comes when a call has been made
+
+    pool, worker = workers(), _workers._Worker(None)
+    pool._idle = Interrupted([worker])
+    with pytest.raises(KeyboardInterrupt):
+        pool.submit(job)
+    assert (pool._idle, worker.job) == ([], job)
+    assert worker.gate.acquire(blocking=False), "it was taken from the idle ones, and never woken"
+
+
 def test_another_worker_is_started_when_none_is_idle(workers):
     pool, held = workers(), [Held() for _ in range(10)]
     for each in held:

@@ -90,7 +90,7 @@ class CancelSource:
         """The work is over. Returns the error that it was stopped with, if that came first."""
         fate = self.fate.setdefault(None, OVER)
         if fate is not OVER:
-            return fate  # type: ignore[no-any-return]  # whoever stops it calls the functions, and may not have come to that
+            return fate  # type: ignore[no-any-return]  # `stop` calls the functions: also when it has yet to take them
         if self.functions is not None:
             with _lists:
                 self.functions = None

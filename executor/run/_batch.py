@@ -81,7 +81,7 @@ def as_completed(
             lanes.open(min(len(requests), max(1, workers.free), max_concurrency or len(requests)))
         for _ in requests:
             with blocking_here():
-                index, result, error = lanes.next_ended()
+                index, result, error = lanes.next_end()
             if error is not None:
                 raise error  # noqa: TRY301 -- the rest is stopped, as for every other end
             yield index, cast("R", result)
@@ -126,7 +126,7 @@ class _Lanes(Generic[Q, R]):
         stop: CancelToken,
         workers: Workers,
     ) -> None:
-        self.ended: SimpleQueue[tuple[int, R | None, BaseException | None] | None] = SimpleQueue()  # see `next_ended`
+        self.ended: SimpleQueue[tuple[int, R | None, BaseException | None] | None] = SimpleQueue()
         self._call = call
         self._begin = begin
         self._stop = stop
@@ -136,19 +136,8 @@ class _Lanes(Generic[Q, R]):
         self._coming = False  # a worker
         self._context = contextvars.copy_context()
 
-    def next_ended(self) -> tuple[int, R | None, BaseException | None]:
-        """
-        The place of the next request that has ended, and its result or what it raised; waits for it.
-
-        What no worker takes is carried out here, one after the other: nowhere else would it hold up nobody.
-        """
-        while (ended := self.ended.get()) is None:
-            self._begin = None
-            self._lane()
-        return ended
-
     def open(self, lanes: int) -> None:
-        """Let *lanes* requests be on their way."""
+        """Let *lanes* requests be on their way. Without any worker they are carried out by whoever reads their ends."""
         self._closed.extend([None] * lanes)
         # A worker would only take turns with the loop's thread: one of the two can run Python.
         if not (self._begins_on_loop() and self._begin and self._begin.on_loop(self._open_on_loop)):
@@ -160,8 +149,15 @@ class _Lanes(Generic[Q, R]):
         first = self._left[0][1]
         return self._begin.may(first) and self._begin.may_on_loop(first)
 
+    def next_end(self) -> tuple[int, R | None, BaseException | None]:
+        """Wait for the end of a request. Without any worker, this thread carries out what is left meanwhile."""
+        while (end := self.ended.get()) is None:
+            self._lane()
+        return end
+
     def _open_elsewhere(self) -> None:
         if not self._send(self._open):
+            self._begin = None
             self.ended.put(None)
 
     def _open_on_loop(self) -> None:
@@ -191,7 +187,7 @@ class _Lanes(Generic[Q, R]):
             self._lane()
 
     def go_on(self) -> None:
-        """Carry out what is left, on a worker."""
+        """Carry out what is left, on a worker, else where the ends are read: the loop must not be held up."""
         if self._left and not self._send(self._lane):
             self.ended.put(None)
 

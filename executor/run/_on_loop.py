@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from executor.errors import ExecutorUnavailableError
@@ -72,8 +71,10 @@ class OnLoop:
         except IndexError:
             return
         way.over(call)
-        if ended is not result or not done.at_once(result):
-            way.threads.spawn(partial(done, ended))
+        if ended is result and done.at_once(result):
+            way.promises.kept(call)
+        else:
+            way.promises.keep_beside(call, done, ended)
 
     def _stopped(self) -> None:
         """The call was stopped, and ends now, whether or not the tool heeds that."""
@@ -90,7 +91,7 @@ class OnLoop:
         except IndexError:
             return
         way.over(call)
-        way.threads.spawn(partial(done, error))
+        way.promises.keep_beside(call, done, error)
 
 
 def start_on_loop(prepared: Prepared, pipeline: Pipeline, threads: Threads, job: Job[Any]) -> bool:

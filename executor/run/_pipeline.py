@@ -24,6 +24,7 @@ from executor.run._gate import pass_gates
 from executor.run._normalise import PLAIN, normalise
 from executor.run._resolve import resolve, select
 from executor.run._validate import validate_input, validate_output
+from executor.threads import _fork
 from executor.values._tool import LOCAL
 
 if TYPE_CHECKING:
@@ -156,6 +157,17 @@ class Pipeline:
 
     def _validated(self, prepared: Prepared, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return validate_input(prepared.entry, prepared.backend, arguments, self._check_input, self._validator)
+
+    def finished(self, prepared: Prepared) -> RunResult | BaseException:
+        """`finish`, but what it raises is returned."""
+        forks = _fork.forks
+        try:
+            ended: RunResult | BaseException = self.finish(prepared)
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
+            ended = error
+        if forks != _fork.forks:
+            _fork.leave_child(forks)
+        return ended
 
     def finish(self, prepared: Prepared, work: Callable[[Prepared], Any] | None = None) -> RunResult:
         """

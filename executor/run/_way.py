@@ -25,8 +25,8 @@ from executor.run._backends import Prepared, RunResult
 from executor.run._ended import HandedOver
 from executor.run._on_loop import BLOCKED, OnLoop, only_runs_on_loop, start_on_loop
 from executor.run._options import ORDINARY, Options
+from executor.run._promises import Promises
 from executor.run._turns import Turns, taken
-from executor.threads import _fork
 from executor.threads._fork import of_this_process
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Way:
 
     Attributes:
         calls: Those that run.
+        promises: Those that were submitted, until their end was told.
         closed: Whether no more are taken.
         default_timeout: Seconds, for tools that have no limit of their own.
     """
@@ -89,6 +90,7 @@ class Way:
         for call in getattr(self, "calls", ()):
             call.sink = None  # what a tool says in the child must not be in the parent's output
         self.calls: set[CallState] = set()
+        self.promises = Promises(self.threads.spawn, self._changed)
         self._idle = threading.Condition()
         self._free: Callable[[], object] = nothing
         self._turns = Turns(self.threads.deadlines)
@@ -109,10 +111,10 @@ class Way:
             if type(prepared) is not Prepared:
                 ended = prepared  # type: ignore[assignment]  # the error that kept it from being one
             elif prepared.judging is None and prepared.entry.plain and options.plain and self.default_timeout is None:
-                ended = self.finished(prepared)  # nothing has to be waited for: this thread does it all
+                ended = self.pipeline.finished(prepared)  # nothing has to be waited for: this thread does it all
             elif prepared.judging is None and prepared.entry.only_timed and not options.background:
                 limit = options.limit(prepared, self.default_timeout)
-                ended = wait(Work(call, partial(self.finished, prepared), limit, self.threads))
+                ended = wait(Work(call, partial(self.pipeline.finished, prepared), limit, self.threads))
             else:
                 ended = block(self._rest(prepared, options))
             if began:
@@ -134,14 +136,18 @@ class Way:
         self.calls.add(call)
         reset, began = current.set(call), time.monotonic()
         try:
+            self.promises.make(call)
             prepared = self.admit(call)
             if only_runs_on_loop(prepared, self.pipeline) and self.only_tools_wait(options):
                 OnLoop(self, prepared, done).begin()
             else:
-                Submitted(self._submitted(call, prepared, options, began), self.threads.workers, done).go()
+                keep = self.promises.keep_beside if self.setup.loop.here else self.promises.keep
+                steps = self._submitted(call, prepared, options, began)
+                Submitted(steps, self.threads.workers, partial(keep, call, done)).go()
         except BaseException:  # the caller's own Ctrl-C: nobody learns of this call any more
             call.source.cancel("The caller was interrupted while waiting")
             self.over(call)
+            self.promises.kept(call)
             raise
         finally:
             current.reset(reset)
@@ -294,8 +300,8 @@ class Way:
             raise
         try:
             if call.blocking:
-                return self.finished(prepared)
-            ended: Ended = yield Blocking(partial(self.finished, prepared), self.threads.workers)
+                return self.pipeline.finished(prepared)
+            ended: Ended = yield Blocking(partial(self.pipeline.finished, prepared), self.threads.workers)
             return ended
         except ExecutorUnavailableError as error:  # shut down before a worker took it
             return error
@@ -316,7 +322,7 @@ class Way:
                 if turn is not None:
                     turn.release()
                 return ExecutionError(BLOCKED, tool_id=prepared.entry.name)
-        work = Work(prepared.call, partial(self.finished, prepared), limit, self.threads, turn, start)
+        work = Work(prepared.call, partial(self.pipeline.finished, prepared), limit, self.threads, turn, start)
         background = self._background
         if threshold is None or background is None:
             alone: Ended = yield from waited(work, None, lambda _: None)
@@ -347,17 +353,6 @@ class Way:
             background.unwatch(work)
         return ended  # type: ignore[no-any-return]  # a job's end is as untyped as what it does
 
-    def finished(self, prepared: Prepared) -> RunResult | BaseException:
-        """The second half of a call, wherever it runs. Never raises."""
-        forks = _fork.forks
-        try:
-            ended: RunResult | BaseException = self.pipeline.finish(prepared)
-        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is this call's result
-            ended = error
-        if forks != _fork.forks:
-            _fork.leave_child(forks)
-        return ended
-
     # The end -----------------------------------------------------------------------------------------------------
 
     def over(self, call: CallState) -> None:
@@ -368,10 +363,15 @@ class Way:
         call.view = None  # it has the call: a circle, which the garbage collector would have to find
         self.calls.discard(call)
         if self.closed:
-            with self._idle:
-                self._idle.notify_all()
+            self._changed()
             if not self.calls:
                 self._free()
+
+    def _changed(self) -> None:
+        """Somebody may wait for it, in `close`."""
+        if self.closed:
+            with self._idle:
+                self._idle.notify_all()
 
     def close(self, timeout: float | None, free: Callable[[], object], *, cancel: bool, wait: bool) -> bool:
         """
@@ -393,8 +393,7 @@ class Way:
         if wait:
             with self._idle:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-                self._idle.wait_for(lambda: not self.calls, limit)
-        if self.calls:
-            return False
-        free()
-        return True
+                self._idle.wait_for(lambda: not self.calls and self.promises.all_kept, limit)
+        if not self.calls:
+            free()
+        return not self.calls and self.promises.all_kept

@@ -10,7 +10,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._fork import of_this_process
 from executor.threads._workers import waiting_threads
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from executor.threads._serving import Done, Serving
+    from executor.threads._serving import Done, Given, Serving
 
 
 def _shut_down() -> Exception:
@@ -58,6 +58,11 @@ class LoopThread:
         return self._serving is not None and self._serving.thread.is_alive()
 
     @property
+    def here(self) -> bool:
+        """Whether the caller is on its thread."""
+        return self._serving is not None and self._serving.here
+
+    @property
     def would_deadlock(self) -> bool:
         """Whether the caller must not wait for this loop: it is on its thread, or on one that the loop waits for."""
         if self._serving is None:
@@ -78,16 +83,26 @@ class LoopThread:
 
         Raises:
             ExecutorUnavailableError: After `close` (or what was given as *closed*), or the thread cannot be started.
-                *done* is not called then.
+                *done* is not called then. After a Ctrl-C it is, once the coroutine was cancelled, or at once.
         """
+        given: Given[T] | None = None
         try:
-            if self._serving is not None and self._serving.here and not self._closed:
-                return self._serving.start(coroutine, done)  # `close` has its turn after this one
-            with self._lock:
-                return self._served().start(coroutine, done)
-        except BaseException:
+            if self.here and not self._closed:
+                given = self._served().given(coroutine, done)  # `close` has its turn after this one
+                given.start()
+            else:
+                with self._lock:
+                    given = self._served().given(coroutine, done)
+                    given.start()
+        except BaseException as error:
+            if given is not None and not isinstance(error, RuntimeError):
+                given.cancel()  # Ctrl-C: the loop may have it by now
+                raise
             coroutine.close()
+            if not isinstance(error, Exception):
+                done(None, ToolCancelledError("The call was cancelled"))
             raise
+        return given.cancel
 
     def call(self, fn: Callable[[], object]) -> bool:
         """
@@ -152,9 +167,9 @@ class LoopThread:
         if self._closed:
             raise self._closed_error()
         if self._serving is None:
-            from executor.threads._serving import Serving
-
             try:
+                from executor.threads._serving import Serving  # asyncio cannot be imported when the interpreter ends
+
                 self._serving = Serving(self._name)
             except (RuntimeError, OSError) as error:
                 raise ExecutorUnavailableError(

@@ -32,7 +32,8 @@ class Serving:
     """
 
     def __init__(self, name: str) -> None:
-        self._loop = asyncio.new_event_loop()
+        # It keeps the context that it is made in: that of a call, with its executor, would never be free.
+        self._loop = contextvars.Context().run(asyncio.new_event_loop)
         self._loop.set_default_executor(_DaemonThreads())
         self._coming: deque[tuple[Callable[[], object], contextvars.Context]] = deque()
         self._told = False  # the loop, that something is coming
@@ -52,28 +53,30 @@ class Serving:
         """Whether the calling thread is its own."""
         return threading.get_ident() == self.thread.ident
 
-    def start(self, coroutine: Coroutine[Any, Any, T], done: Done[T]) -> Callable[[], None]:
-        """As `LoopThread.start`, by one thread at a time."""
-        given = _Given(coroutine, done, self)
-        if self.here:
-            given.begin()
-        else:
-            self.come(given.begin)
-        return given.cancel
+    def given(self, coroutine: Coroutine[Any, Any, T], done: Done[T]) -> Given[T]:
+        """*coroutine*, to be started here."""
+        return Given(coroutine, done, self)
 
     def come(self, fn: Callable[[], object]) -> None:
-        """Call *fn* on the loop, in a context like the caller's. Raises RuntimeError: the loop is closed."""
+        """
+        Call *fn* on the loop, in a context like the caller's; by one thread at a time.
+
+        Raises:
+            RuntimeError: The loop is closed, and *fn* is not called. After a Ctrl-C it may be.
+        """
         # A task copies the context it is made in, so the call, its callback and the caller's variables go along.
         coming = fn, contextvars.copy_context()
         self._coming.append(coming)
         if not self._told:  # of many that come at once it is told once: that costs more than all the rest
             try:
                 self._told = True
-                self._loop.call_soon_threadsafe(self._take)
-            except BaseException:  # it is closed; or Ctrl-C, after which the next one is told of
-                self._told = False
+                self._loop.call_soon_threadsafe(self.take)
+            except RuntimeError:  # it is closed
                 with contextlib.suppress(ValueError):  # it was taken after all
                     self._coming.remove(coming)
+                raise
+            except BaseException:  # Ctrl-C: it is told of the next one, maybe of this one, too
+                self._told = False
                 raise
 
     def soon(self, fn: Callable[..., object], *args: Any) -> None:
@@ -99,7 +102,7 @@ class Serving:
 
     # On the loop -------------------------------------------------------------------------------------------------
 
-    def _take(self) -> None:
+    def take(self) -> None:
         """Call what has come; what comes meanwhile has its turn after what these have begun."""
         try:
             for _ in range(len(self._coming)):
@@ -109,7 +112,7 @@ class Serving:
             self._told = bool(self._coming)
             if self._told or self._coming:  # looked at again: what came before the loop was to be told again
                 self._told = True
-                self._loop.call_soon(self._take)
+                self._loop.call_soon(self.take)
             self._go_if_unused()
 
     def begun(self, task: asyncio.Task[Any]) -> None:
@@ -123,7 +126,7 @@ class Serving:
 
     def _retire(self) -> None:
         self._retired = True
-        self._go_if_unused()
+        self.take()  # also what the loop was not told of
 
     def _go_if_unused(self) -> None:
         if self._retired and not self._given and not self._coming:
@@ -140,7 +143,7 @@ class Serving:
 
     async def _end(self, seconds: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
         while self._coming:  # what was taken gets its end
-            self._take()
+            self.take()
         given = set(self._given)
         for task in given:
             task.cancel()
@@ -153,29 +156,44 @@ class Serving:
         await self._loop.shutdown_asyncgens()
 
 
-class _Given(Generic[T]):
-    """A coroutine that was given to the loop, and whoever wants to know its end."""
+class Given(Generic[T]):
+    """A coroutine for the loop, and whoever wants to know its end."""
 
-    __slots__ = ("_cancelled", "_coroutine", "_done", "_serving", "_task")
+    __slots__ = ("_cancelled", "_coroutine", "_done", "_serving", "_task", "_unwanted")
 
     def __init__(self, coroutine: Coroutine[Any, Any, T], done: Done[T], serving: Serving) -> None:
         self._coroutine = coroutine
         self._done = done
         self._serving = serving
         self._task: asyncio.Task[tuple[T | None, BaseException | None]] | None = None
-        self._cancelled = False
+        self._unwanted = self._cancelled = False
+
+    def start(self) -> None:
+        """Put it on the loop; by one thread at a time. Raises RuntimeError: the loop is closed."""
+        if self._serving.here:
+            self.begin()
+        else:
+            self._serving.come(self.begin)
 
     def begin(self) -> None:
         """Make its task; on the loop."""
+        if self._task is not None:
+            return
         self._task = asyncio.get_running_loop().create_task(_guarded(self._coroutine))
         self._serving.begun(self._task)
         self._task.add_done_callback(self._ended)
+        if self._unwanted:
+            self._cancel()
 
     def cancel(self) -> None:
-        """Cancel it, from any thread."""
-        self._serving.soon(self._cancel)  # after `begin`: the loop keeps the order of what it is told
+        """Cancel it, from any thread; what has not begun gets its end all the same."""
+        self._unwanted = True  # also for `begin`, should a second Ctrl-C keep the loop from being told
+        self._serving.soon(self._cancel)
 
     def _cancel(self) -> None:
+        if self._task is None:
+            self._serving.take()  # the loop may have been told of this before it has taken what came earlier
+            self.begin()  # else whoever gave it was interrupted before the loop had it
         if self._task is not None and not self._cancelled:  # a second time would cut short how it ends
             self._cancelled = True
             self._task.cancel()

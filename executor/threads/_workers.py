@@ -166,9 +166,12 @@ class Workers:
         return taken
 
     def _wake(self, job: Callable[[], object]) -> None:
-        worker = self._idle.pop()
+        worker = self._idle[-1]
         worker.job = job
-        worker.gate.release()
+        try:
+            worker.gate.release()
+        finally:  # Ctrl-C comes after a call, not in it: whoever is woken is idle no more, and nobody else is
+            self._idle.pop()
 
     def _start(self, job: Callable[[], object]) -> bool:
         """Start a worker that was counted in already; takes it out again when there can be none."""

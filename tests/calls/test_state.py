@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import time
@@ -115,6 +116,20 @@ def test_a_stop_is_passed_on_with_its_reason_until_that_is_ended():
     outer.cancel("the session is over")
     assert inner.error.message == "the session is over"
     assert other.error is None
+
+
+def test_an_end_that_comes_while_a_stop_is_made_takes_nothing_from_that(monkeypatch):
+    source, told = CancelSource(), []
+    source.on_cancel(lambda: told.append("stopped"))
+
+    class EndsFirst(contextlib.nullcontext):
+        def __enter__(self):
+            monkeypatch.undo()
+            assert source.end().message == "stop"
+
+    monkeypatch.setattr(_state, "_lists", EndsFirst())
+    assert source.cancel("stop") is True
+    assert told == ["stopped"]
 
 
 # The half that is handed out -----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import gc
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -623,4 +625,66 @@ def test_after_an_interrupt_while_the_loop_is_told_the_next_coroutines_begin(loo
         with pytest.raises(KeyboardInterrupt):
             loop.start(value(2), lambda *end: ends.append(end))
     assert loop.run(value(3)) == 3
-    assert ends == []
+    assert [(value, type(error)) for value, error in ends] == [(None, ToolCancelledError)]
+
+
+def test_a_coroutine_that_has_begun_when_its_giver_is_interrupted_is_cancelled(loop, monkeypatch):
+    assert loop.run(asyncio.sleep(0)) is None
+    asyncio_loop, begun, ends = loop._serving._loop, threading.Event(), Ends()
+    told = asyncio_loop.call_soon_threadsafe
+
+    async def waits():
+        begun.set()
+        await asyncio.Event().wait()
+
+    def interrupted(*args, **kwargs):
+        monkeypatch.undo()
+        told(*args, **kwargs)
+        assert begun.wait(SECONDS)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asyncio_loop, "call_soon_threadsafe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        loop.start(waits(), ends)
+    value, error = ends.wait()
+    assert (value, type(error)) == (None, ToolCancelledError)
+
+
+def test_an_interrupt_before_the_loop_is_told_is_an_end_too(loop, monkeypatch):
+    class Interrupted(contextlib.nullcontext):
+        def __enter__(self):
+            raise KeyboardInterrupt
+
+    ends = Ends()
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_lock", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            loop.start(asyncio.sleep(0), ends)
+    value, error = ends.wait()
+    assert (value, type(error)) == (None, ToolCancelledError)
+
+
+def test_a_cancel_that_overtakes_the_beginning_is_not_lost(loop):
+    held, go_on, ends = threading.Event(), threading.Event(), Ends()
+    loop.call(lambda: (held.set(), go_on.wait(SECONDS)))
+    assert held.wait(SECONDS)
+    cancel = loop.start(asyncio.Event().wait(), ends)  # comes while the loop takes what came before
+    cancel()
+    go_on.set()
+    value, error = ends.wait()
+    assert (value, type(error)) == (None, ToolCancelledError)
+
+
+def test_a_loop_keeps_nothing_of_the_context_in_which_it_was_started(loop):
+    class Value:
+        pass
+
+    value = Value()
+    kept = weakref.ref(value)
+    context = contextvars.copy_context()
+    context.run(variable.set, value)
+    context.run(loop.run, asyncio.sleep(0))
+    del context, value
+    loop.run(asyncio.sleep(0))
+    gc.collect()
+    assert kept() is None

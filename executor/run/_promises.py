@@ -1,0 +1,55 @@
+"""The ends of submitted calls, and whoever is to be told of them."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.calls._state import CallState
+    from executor.run._ended import Ended
+
+
+class Promises:
+    """
+    Submitted calls whose end has not been told yet. Changed by single operations, which are atomic.
+
+    Args:
+        spawn: Runs a function on a thread of its own.
+        changed: Called when one has been told.
+    """
+
+    def __init__(self, spawn: Callable[[Callable[[], object]], object], changed: Callable[[], object]) -> None:
+        self._spawn = spawn
+        self._changed = changed
+        self._tellers: dict[CallState, int] = {}  # the threads that tell them, or 0
+
+    def make(self, call: CallState) -> None:
+        """The end of *call* is to be told."""
+        self._tellers[call] = 0
+
+    def keep(self, call: CallState, done: Callable[[Ended], object], ended: Ended) -> None:
+        """Tell *done* what *call* has come to."""
+        self._tellers[call] = threading.get_ident()
+        try:
+            done(ended)
+        finally:
+            self.kept(call)
+
+    def keep_beside(self, call: CallState, done: Callable[[Ended], object], ended: Ended) -> None:
+        """`keep`, where it holds up nobody else."""
+        self._spawn(partial(self.keep, call, done, ended))
+
+    def kept(self, call: CallState) -> None:
+        """Whoever submitted *call* knows its end, or does not want to."""
+        self._tellers.pop(call, None)
+        self._changed()
+
+    @property
+    def all_kept(self) -> bool:
+        """Whether all have been told; but for what this thread tells, which cannot wait for itself."""
+        here = threading.get_ident()
+        return all(teller == here for teller in list(self._tellers.values()))
