@@ -547,6 +547,40 @@ def test_a_folder_is_no_stream_of_a_box_that_others_lie_below(project, which):
         os.close(folder)
 
 
+CLOSED = """
+import os, sys
+from executor.confine import Profile, start
+how, name, *closed = sys.argv[1:]
+for number in closed:
+    os.close(int(number))
+command = ["sh", "-c", "cat; echo said; echo oh >&2; ls -l /proc/self/fd > out; exit 7"]
+if how == "become":
+    sys.argv = ["confine", name, "--", *command]
+    import runpy
+    runpy.run_module("executor.confine", run_name="__main__")
+boxed = start(Profile(name, os.getcwd()), command)
+code = boxed.process.wait(60)
+boxed.close()
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "012"])
+@pytest.mark.parametrize("how", ["start", "become"])
+def test_a_box_is_made_where_streams_are_closed_and_its_command_has_nothing_there(project, how, closed):
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED, how, "project", *closed],
+        cwd=project,
+        input="",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (7, "" if "1" in closed else "said\n"), done.stderr
+    assert "2" in closed or done.stderr.endswith("oh\n")
+    assert (project / "out").read_text().count("/dev/null") == len(set(closed) - {"1"})
+
+
 def test_what_a_command_did_to_its_caches_stops_no_later_one(project):
     profile = Profile("project", str(project))
     assert shell(profile, 'chmod 0 "$XDG_CACHE_HOME"')[0] == 0
