@@ -80,6 +80,10 @@ def load() -> Config:
     except FileNotFoundError:
         if os.environ.get("TOOLEXEC_CONFIG"):
             raise CliError(f"{path}: there is no such file, but TOOLEXEC_CONFIG names it") from None
+        if path.is_symlink():
+            raise CliError(
+                f"{path}: the link leads to no file: have it lead to the configuration, or remove it"
+            ) from None
         return Config(path)
     except OSError as error:
         raise CliError(f"{path}: it cannot be read: {error.strerror or error}") from error
@@ -91,6 +95,8 @@ def load() -> Config:
         raise CliError(f"{path}: it is not UTF-8 (byte {error.start})") from error
     except tomllib.TOMLDecodeError as error:
         raise CliError(f"{path}: it is not TOML: {error}") from error  # the error's text ends in line and column
+    except RecursionError as error:
+        raise CliError(f"{path}: it is not TOML that can be read: it is nested too deep") from error
     return _read(path, told)
 
 

@@ -63,7 +63,7 @@ def _policy_without_plugin() -> Path | None:
     own = platformdirs.user_config_path("toolexec", appauthor=False) / "permissions.json"
     here = Path.cwd()
     projects = (folder / ".toolexec" / "permissions.json" for folder in (here, *here.parents))
-    return next((path for path in (own, *projects) if path.exists()), None)
+    return next((path for path in (own, *projects) if os.path.lexists(path)), None)
 
 
 def add_commands(rules: Sequence[str]) -> str:

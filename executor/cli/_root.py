@@ -170,9 +170,20 @@ def _report_system(app: App, error: OSError) -> int:
         flush(sys.stdout)  # click's own words, such as a help, are not written by the screen
     except CliError as unwritten:
         return _report(app, unwritten)
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return _report(app, CliError("the working folder was removed: go into one that is there, and try again"))
     if error.filename is None and error.errno not in _NO_PLACE:
         return _report_unexpected(app, error)
     return _report(app, of_system(error))
+
+
+def _is_nowhere() -> bool:
+    """Whether the working folder of this process is no more: all that is relative fails then."""
+    try:
+        os.getcwd()  # noqa: PTH109 -- only whether
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _report_unexpected(app: App, error: Exception) -> int:

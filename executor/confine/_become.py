@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from executor.confine import _restrict
 from executor.confine._environment import clean
-from executor.confine._files import check_program, check_streams
+from executor.confine._files import check_program, check_streams, fill_streams
 from executor.confine._filter import filter_for
 from executor.confine._foreground import wait_in_front
 from executor.confine._landlock import Slot, Want
@@ -64,6 +64,7 @@ def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
     check_streams([None] * _STREAMS)
     with ExitStack() as stack:
         with making(box):
+            fill_streams()
             profile = stack.enter_context(writing(profile))
             wrapped = stack.enter_context(wrapping(profile, os.environ))
         process, _ = wrapped.start(command, os.getcwd(), box, _begin)

@@ -15,6 +15,8 @@ from executor.errors import ConfinementError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+_LAST_STREAM = 2
+
 
 @contextlib.contextmanager
 def files_made(paths: Sequence[str]) -> Iterator[None]:
@@ -65,3 +67,14 @@ def check_streams(streams: Iterable[object]) -> None:
                     raise ConfinementError(
                         f"Stream {own} of the command is a folder, from which it reaches others: give it a file"
                     )
+
+
+def fill_streams() -> None:
+    """
+    Have ``/dev/null`` where this process's own streams are closed, from now on.
+
+    What is opened for a box would come to stand there, and be taken for a stream.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= _LAST_STREAM:
+        os.set_inheritable(opened, True)
+    os.close(opened)

@@ -14,7 +14,7 @@ import threading
 from collections import OrderedDict
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from executor.confine._environment import of_loader
 from executor.confine._messages import LAST, LAST_WORD, received, send
@@ -22,9 +22,6 @@ from executor.confine._process import Process, end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-if sys.platform != "win32":  # where there are no boxes, and only that is to be told
-    import resource
 
 # The packages without what is in their own files, of which nothing is needed there: each fork would copy it.
 _PROGRAM = """
@@ -35,21 +32,11 @@ for name, path in zip(("executor", "executor.confine"), sys.argv[1:]):
 from executor.confine._keeper import main
 main()
 """
-# Of a process's status, from where to where: its umask; signals; capabilities, filters, processors.
-_INHERITED = (
-    (b"\nUmask:", b"\nState:"),
-    (b"\nSigBlk:", b"\nSigCgt:"),
-    (b"\nCapInh:", b"\nvoluntary_ctxt_switches:"),
-)
-_NAMESPACES = tuple(
-    f"/proc/thread-self/ns/{name}" for name in ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
-)
 _MOST_SERVERS = 4
 _LONGEST_LOOK = 20.0  # seconds
 _ENDING = 2.0  # seconds
-_STATUS = 4096  # bytes, in which it is whole but for whoever is in hundreds of groups
 _MOST_WAITED = struct.pack("ll", 20, 0)  # seconds, for an answer, see SO_RCVTIMEO in socket(7)
-_LIMITS = range(16)  # that Linux has, see getrlimit(2)
+_WAITED_AGAIN = struct.pack("ll", 2, 0)  # for one that did not answer before
 
 
 class Kind(NamedTuple):
@@ -84,6 +71,7 @@ class _ForkServer:
         self._ended = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._own, other = socket.socketpair()
+        self._own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _MOST_WAITED)
         try:
             started: Future[None] = Future()
             self._thread = threading.Thread(target=self._run, args=(other, started), name="executor-box", daemon=True)
@@ -259,7 +247,7 @@ class Keeper:
     def __init__(self, standing: object, kind: Kind) -> None:
         self._host = os.getpid()
         self._connection, self._leave = servers.fork(standing, kind)
-        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _MOST_WAITED)
+        self._wait_at_most(_MOST_WAITED)
         self._pid = 0  # until it has said so
         self._lost = False  # where a message of its begins
         self._handed_over = 0  # the command that it has started last, of what somebody has heard
@@ -324,8 +312,11 @@ class Keeper:
     def _ask(self, message: object, descriptors: Sequence[int]) -> tuple[int, str, int]:
         """What it answers, see `_keeper`. Raises OSError: it does not."""
         self._greeted()
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and said why if it could
-            send(self._connection, message, descriptors)
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and said why if it could
+                send(self._connection, message, descriptors)
+        except BlockingIOError:
+            self._give_up()
         started, step, number = self._heard()
         return started, step, number
 
@@ -345,10 +336,20 @@ class Keeper:
         except (EOFError, ConnectionResetError):
             why = "" if self._pid else _why_none_starts()
             raise BrokenPipeError(errno.EPIPE, why or "the process that starts commands has ended") from None
-        except BlockingIOError:  # somebody may have stopped it
-            raise TimeoutError(errno.ETIMEDOUT, "the process that starts commands does not answer") from None
+        except BlockingIOError:
+            self._give_up()
         self._lost = False
         return told
+
+    def _give_up(self) -> NoReturn:
+        """It neither reads nor answers: somebody may have stopped it."""
+        self._lost = True
+        self._wait_at_most(_WAITED_AGAIN)
+        raise TimeoutError(errno.ETIMEDOUT, "the process that starts commands does not answer") from None
+
+    def _wait_at_most(self, told: bytes) -> None:
+        for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self._connection.setsockopt(socket.SOL_SOCKET, way, told)
 
 
 def _why_none_starts() -> str:
@@ -383,18 +384,3 @@ def _ended(connection: socket.socket) -> bool:
         return False
     except ConnectionResetError:  # and had not read all
         return True
-
-
-def inherited() -> tuple[object, ...]:
-    """What a new process has from this one, and thread: who it is, what it may do, how much, and which signals."""
-    with open("/proc/thread-self/status", "rb", buffering=0) as status:
-        told = status.read(_STATUS)
-        if len(told) == _STATUS:
-            told += status.readall()
-    parts = [told[told.index(start) : told.index(end)] for start, end in _INHERITED]
-    who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
-    limits = tuple(map(resource.getrlimit, _LIMITS))
-    spaces = tuple(map(os.readlink, _NAMESPACES))
-    root = os.stat("/")
-    scheduled = os.nice(0), os.sched_getscheduler(0)
-    return who, *parts, limits, spaces, scheduled, root.st_dev, root.st_ino

@@ -43,17 +43,26 @@ class Plan:
     loose: tuple[str, ...]
 
 
-def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str], disk: Disk | None = None) -> Plan:
+def plan(
+    free: Iterable[str],
+    fixed: Iterable[str],
+    hidden: Iterable[str],
+    disk: Disk | None = None,
+    files: Iterable[str] = (),
+) -> Plan:
     """
     Args:
         free: May be written; they exist, and are without links: one that has come since is not followed.
         fixed: May not be written although they are below something that may, whether they exist or not.
         hidden: May not be read.
         disk: What was found of the disk so far.
+        files: Likewise free, but for what is hidden: a mount that may be written may be read.
     """
     fixed = tuple(fixed)
+    unseen = (disk or Disk()).find(hidden).there
+    shown = (path for path in files if unseen.isdisjoint((path, *_above(path))))
     # What is asked to be both is not free, however little of the box is left then.
-    asked = {path: Kind.FREE for path in free if path not in fixed}
+    asked = {path: Kind.FREE for path in (*free, *shown) if path not in fixed}
     missing: dict[str, None] = {}
     empty: list[str] = []
     loose: list[str] = []
@@ -73,7 +82,7 @@ def plan(free: Iterable[str], fixed: Iterable[str], hidden: Iterable[str], disk:
             if isinstance(path, ConfigFile) and first == entry:
                 empty.append(entry)
     asked |= dict.fromkeys(missing, Kind.FIXED)
-    asked |= dict.fromkeys((disk or Disk()).find(hidden).there, Kind.HIDDEN)
+    asked |= dict.fromkeys(unseen, Kind.HIDDEN)
     return Plan(tuple(_laid(asked)), tuple(missing), tuple(empty), tuple(loose))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor.confine._disk import Disk
 from executor.confine._mounted import mounts, other_names
@@ -122,7 +123,11 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
 class Places(NamedTuple):
-    """The user's own folders, as the environment names them now."""
+    """
+    The user's own folders, as the environment names them now.
+
+    Those of toolexec are where all of it keeps them: what says otherwise here would leave them open to every box.
+    """
 
     home: str
     config: str
@@ -131,18 +136,39 @@ class Places(NamedTuple):
 
     @classmethod
     def now(cls) -> Places:
-        home = os.path.expanduser("~")
-        return cls(
-            home,
-            os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"),
-            os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"),
-            kept_own(),
-        )
+        home = _home()
+        config, state = os.path.join(home, ".config"), os.path.join(home, ".local", "state")
+        return cls(home, _kept("config", config), _kept("state", state), kept_own())
 
     @property
     def own(self) -> str:
         """The folder in which toolexec keeps its tasks, grants, records and boxes."""
         return os.path.join(self.state, "toolexec")
+
+
+def _home() -> str:
+    """The user's home folder: the system's word for it, where the environment does not name one from the root on."""
+    named = os.environ.get("HOME", "")
+    if os.path.isabs(named) or sys.platform == "win32":
+        return os.path.expanduser("~")
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"
+
+
+def _kept(kind: Literal["config", "state"], usually: str) -> str:
+    """Where toolexec's folder of this kind is: what all of it asks has its own reading of odd variables."""
+    try:
+        import platformdirs  # 10 ms, which most processes that have boxes have spent already
+
+        told: str = getattr(platformdirs, f"user_{kind}_dir")("toolexec", appauthor=False)
+        return os.path.dirname(os.path.abspath(told))
+    except (ImportError, RuntimeError):  # a Python with this package alone; nobody says where this user's home is
+        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+        return named if os.path.isabs(named) else usually
 
 
 def secrets(

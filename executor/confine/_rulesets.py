@@ -26,7 +26,7 @@ class Allowance:
     Attributes:
         hidden: Files and folders that may not be read, whether they are there or not.
         folders: Folders in which everything may be done.
-        files: Files that may be written, without links on the way to them.
+        files: Files that may be written, without links on the way to them; read only where everything may be.
         tcp: Whether TCP connections may be opened.
         project: Where other commands may be at work, which can exchange a folder for a link at any moment.
     """
@@ -62,7 +62,7 @@ class Ruleset:
             for path in allowance.folders:
                 self._add_written(path, _kernel.WRITE, os.open)
             for path in allowance.files:
-                self._add_written(path, _kernel.WRITE_ONE, _open_file)
+                self._add_written(path, _kernel.WRITE_ALONE, _open_file)
             for name in DEVICES:
                 self._add(f"/dev/{name}", _kernel.WRITE_ONE)
         except BaseException:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from executor.confine import _kernel
 from executor.confine._filter import filters_of_keeper
-from executor.confine._forkserver import Keeper, Kind, inherited, servers
+from executor.confine._forkserver import Keeper, Kind, servers
 from executor.confine._landlock import Slot
+from executor.confine._standing import inherited
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

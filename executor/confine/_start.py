@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from executor._log import warn
 from executor.confine._choose import Trials, choose
 from executor.confine._environment import clean
-from executor.confine._files import check_streams
+from executor.confine._files import check_streams, fill_streams
 from executor.confine._landlock import Want
 from executor.confine._places import Places
 from executor.confine._slots import Slots
@@ -198,6 +198,7 @@ def _bubblewrap(
     box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[Inside]:
     """Gives what starts a command in the box, and gives that as it is then, under bubblewrap."""
+    fill_streams()
     with writing(profile) as held, wrapping(held, env) as wrapped:
 
         def inside(

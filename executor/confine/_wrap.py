@@ -129,7 +129,7 @@ class Wrapped:
         if self.profile.name != "read":
             own += [self.cache, self.profile.project]
             nested = below(self.profile.project)
-        free = [*map(os.path.realpath, own), *filter(_is_plain, self.profile.writable)]
+        free, files = [*map(os.path.realpath, own)], filter(_is_plain, self.profile.writable)
         with _folders.held(self.boxes):
             claims = Claims(self.boxes)
             nested = claims.others(nested)
@@ -139,7 +139,7 @@ class Wrapped:
             disk = Disk(mounted)
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
             hidden = (*secrets(self.profile, self.places, disk, mounted), *elsewhere)
-            plan = _mounts.plan(free, closed, hidden, disk)
+            plan = _mounts.plan(free, closed, hidden, disk, files)
             try:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:

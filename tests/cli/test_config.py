@@ -101,6 +101,7 @@ def test_show_masks_secrets(run, configure):
         ("[engine]\naddress = 'tls://s:8786'\nca = 'no.pem'\n", "engine.ca: "),
         ("[engine]\naddress = 'tcp://127.0.0.1:1'\ninsecure = 'yes'\n", "engine.insecure: "),
         (b"\xff = 1\n", "not UTF-8"),
+        ("ledger = " + "[" * 5000, "nested too deep"),
     ],
 )
 def test_mistake_ends_every_command_that_needs_it_with_2_and_names_file_and_key(run, configure, text, said):
@@ -116,6 +117,14 @@ def test_mistake_is_one_object_with_json(run, configure):
     path = configure("ledger = 1\n")
     error = json.loads(run("config", "show", "--json").stderr)["error"]
     assert (error["exit_code"], error["kind"], error["details"]) == (2, "usage", {"path": str(path), "key": "ledger"})
+
+
+def test_a_link_that_leads_to_no_file_is_no_missing_configuration(run, own_folders):
+    path = own_folders / "config/toolexec/config.toml"
+    path.parent.mkdir(parents=True)
+    path.symlink_to("nowhere.toml")
+    result = run("config", "show")
+    assert (result.exit_code, result.stderr.partition(":")[2].split(": ")[1]) == (2, "the link leads to no file")
 
 
 def test_file_that_was_named_and_is_not_there_is_an_error(run, monkeypatch):

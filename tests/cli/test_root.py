@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import subprocess
+import sys
 import threading
 
 import click
@@ -66,6 +67,17 @@ def test_unexpected_error_ends_with_1_and_its_traceback(run, add_plugin):
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
     assert "bang" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder is removed there while somebody is in it")
+@pytest.mark.parametrize("words", ["doctor", "permissions show", "call runCommand command=ls", "confine read -- true"])
+def test_a_working_folder_that_was_removed_is_told_without_a_traceback(run, tmp_path, monkeypatch, words):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = run(*words.split())
+    expected = "error: the working folder was removed: go into one that is there, and try again\n"
+    assert (result.exit_code, result.stderr) == (2, expected)
 
 
 def test_a_file_that_the_system_refuses_is_told_without_a_traceback(run, add_plugin):

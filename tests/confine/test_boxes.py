@@ -79,6 +79,17 @@ def test_what_a_rule_allowed_beside_it_may_be_written(world):
     assert not (world.project / "other").exists()
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_what_a_rule_allowed_to_be_written_is_not_read_where_it_is_hidden(world, name):
+    files = [world.project / ".env", world.home / ".ssh/id_rsa", world.home / ".Xauthority"]
+    profile = world.profile(name, writable=tuple(map(str, files)))
+    words = " ".join(map(str, files))
+    done = world.shell(profile, f"cat {words}; for file in {words}; do echo more >> $file; cat < $file; done")
+    assert "SECRET" not in done.stdout
+    if name == "read":  # under Landlock, which knows the one without the other
+        assert [file.read_text().endswith("more\n") for file in files[1:]] == [True, True]
+
+
 def test_a_file_that_was_made_to_be_written_and_never_was_is_removed(project):
     profile = Profile("read", str(project), writable=(str(project / "listing"), str(project / "empty")))
     assert shell(profile, ": > empty; false && ls > listing")[0] == 1
@@ -545,6 +556,40 @@ def test_a_folder_is_no_stream_of_a_box_that_others_lie_below(project, which):
             start(Profile("project", str(project)), ["ls"], **{**PIPES, which: folder})
     finally:
         os.close(folder)
+
+
+CLOSED = """
+import os, sys
+from executor.confine import Profile, start
+how, name, *closed = sys.argv[1:]
+for number in closed:
+    os.close(int(number))
+command = ["sh", "-c", "cat; echo said; echo oh >&2; ls -l /proc/self/fd > out; exit 7"]
+if how == "become":
+    sys.argv = ["confine", name, "--", *command]
+    import runpy
+    runpy.run_module("executor.confine", run_name="__main__")
+boxed = start(Profile(name, os.getcwd()), command)
+code = boxed.process.wait(60)
+boxed.close()
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "012"])
+@pytest.mark.parametrize("how", ["start", "become"])
+def test_a_box_is_made_where_streams_are_closed_and_its_command_has_nothing_there(project, how, closed):
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED, how, "project", *closed],
+        cwd=project,
+        input="",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (7, "" if "1" in closed else "said\n"), done.stderr
+    assert "2" in closed or done.stderr.endswith("oh\n")
+    assert (project / "out").read_text().count("/dev/null") == len(set(closed) - {"1"})
 
 
 def test_what_a_command_did_to_its_caches_stops_no_later_one(project):

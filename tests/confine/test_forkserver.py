@@ -652,7 +652,8 @@ def test_one_that_somebody_has_ended_is_replaced(profile, unchanged, which):
     assert children() <= before
 
 
-def test_one_that_somebody_has_stopped_is_not_waited_for_for_ever(profile, unchanged, monkeypatch):
+@pytest.mark.parametrize("words", [1, 10_000], ids=["short", "longer than what it has not read may be"])
+def test_one_that_somebody_has_stopped_is_not_waited_for_for_ever(profile, unchanged, monkeypatch, words):
     before = children()
     monkeypatch.setattr(_forkserver, "_MOST_WAITED", _forkserver.struct.pack("ll", 2, 0))
     assert run(profile, "true")[0] == 0
@@ -660,10 +661,29 @@ def test_one_that_somebody_has_stopped_is_not_waited_for_for_ever(profile, uncha
     assert keeper.ready()
     os.kill(keeper._pid, signal.SIGSTOP)
     with pytest.raises(ConfinementError, match="does not answer"):
-        run(profile, "echo", "on")
+        run(profile, "echo", *["a word that is long enough"] * words)
     assert run(profile, "echo", "on")[:2] == (0, "on\n")  # by another keeper
     let_go()
     assert children() <= before
+
+
+def test_a_fork_server_that_somebody_has_stopped_and_that_has_much_to_read_is_left_for_another(
+    profile, unchanged, monkeypatch
+):
+    monkeypatch.setattr(_forkserver, "_MOST_WAITED", _forkserver.struct.pack("ll", 2, 0))
+    let_go()
+    assert run(profile, "true")[0] == 0
+    server = server_now()
+    os.kill(server._process.pid, signal.SIGSTOP)
+    server._own.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            server._own.send(b"x")
+    server._own.setblocking(True)
+    _slots._kept.pop().close()
+    assert run(profile, "echo", "on")[:2] == (0, "on\n")
+    os.kill(server._process.pid, signal.SIGKILL)
+    let_go()
 
 
 def test_a_keeper_that_ends_before_it_answers_is_no_command_that_failed(profile, monkeypatch):

@@ -69,6 +69,13 @@ def test_what_is_laid_over_what(tree, case):
     assert made.missing == made.empty == made.loose == ()
 
 
+def test_a_single_file_that_may_be_written_opens_nothing_of_what_is_hidden(tree):
+    hidden = [f"{tree}/home/.netrc", f"{tree}/home/.ssh"]
+    files = [f"{tree}/home/.netrc", f"{tree}/home/.ssh/id", f"{tree}/p/.env"]
+    made = plan([], [], hidden, files=files)
+    assert made.mounts == ((HIDDEN, hidden[0]), (HIDDEN, hidden[1]), (FREE, files[2]))
+
+
 @pytest.mark.parametrize(
     ("fixed", "missing"),
     [

@@ -56,7 +56,18 @@ def policy_file() -> tuple[Path, bool]:
     if named:
         return Path(named).expanduser().absolute(), True
     path = user_file()
-    return path, path.exists()
+    return path, is_meant(path)
+
+
+def is_meant(path: Path) -> bool:
+    """Whether there is to be a policy at *path*: a link to nowhere, and what cannot be reached, are no missing file."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # reading it says what is wrong
+    return True
 
 
 def project_file(project: str | Path) -> Path:
@@ -220,12 +231,12 @@ def load_effective(
     asked_for = config_path or os.environ.get(ENVIRONMENT_NAME)
     if asked_for:
         sources.append(read_source(Path(asked_for).expanduser()))
-    elif user_file().exists():
+    elif is_meant(user_file()):
         sources.append(read_source(user_file()))
     else:
         sources.append(Source({}))
     own = project_file(project_root)
-    if own.exists() and (sources[0].path is None or own.resolve() != sources[0].path.resolve()):
+    if is_meant(own) and (sources[0].path is None or own.resolve() != sources[0].path.resolve()):
         source = read_source(own)
         if not is_trusted(project_root, source.digest):
             for key, what in _LEFT_OUT.items():

@@ -94,6 +94,10 @@ def read_source(path: Path) -> Source:
         with open(path, "rb", opener=regular_only) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise failure(
+                path, [f"{path}: the link leads to no file: have it lead to the policy, or remove it"]
+            ) from None
         raise failure(
             path, [f"{path}: the file does not exist: create it (a file of {{}} asks about everything)"]
         ) from None

@@ -177,6 +177,16 @@ def project_file(tmp_path):
     return path
 
 
+@pytest.mark.parametrize("whose", ["user's", "project's"])
+@pytest.mark.parametrize("target", ["nowhere.json", "permissions.json"], ids=["nowhere", "itself"])
+def test_a_link_that_leads_to_no_file_is_no_missing_policy(tmp_path, own_folders, whose, target):
+    folder = own_folders / "config/toolexec" if whose == "user's" else tmp_path / ".toolexec"
+    folder.mkdir(parents=True)
+    (folder / "permissions.json").symlink_to(target)
+    with pytest.raises(PermissionConfigError, match=r"permissions\.json: (the link leads to no file|cannot be read)"):
+        PermissionPlugin(project_root=tmp_path)
+
+
 def test_a_projects_file_denies_at_once_and_allows_only_when_trusted(tmp_path, project_file):
     root = tmp_path / "proj"
     settings = {"project_root": root, "state_dir": tmp_path / "state", "channel_type": "none"}

@@ -1,0 +1,68 @@
+"""Where the user's own folders are, whatever the environment says of them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+
+import platformdirs
+import pytest
+
+from executor.confine import Profile, start
+from executor.confine._places import Places
+
+ODD = {
+    "a home from nowhere on": {"HOME": "home"},
+    "no home": {"HOME": ""},
+    "a tilde that no shell has read": {"XDG_STATE_HOME": "~/state", "XDG_CONFIG_HOME": "~/config"},
+    "folders from nowhere on": {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"},
+    "blank folders": {"XDG_STATE_HOME": " ", "XDG_CONFIG_HOME": ""},
+}
+
+
+@pytest.fixture(params=ODD)
+def home(request, tmp_path, monkeypatch):
+    """The home of a user whose environment is odd, as the system knows it."""
+    known = list(pwd.getpwuid(os.getuid()))
+    known[5] = str(tmp_path)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: pwd.struct_passwd(known))
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name)
+    for name, value in {"HOME": str(tmp_path), **ODD[request.param]}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_toolexec_s_own_folders_are_where_all_of_it_keeps_them(home):
+    places = Places.now()
+    assert places.home == str(home)
+    assert places.own == str(platformdirs.user_state_path("toolexec", appauthor=False).absolute())
+    assert f"{places.config}/toolexec" == str(platformdirs.user_config_path("toolexec", appauthor=False).absolute())
+
+
+def test_who_has_no_home_at_all_has_places_from_the_root_on(monkeypatch):
+    def nobody(_):
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name)
+    assert all(os.path.isabs(path) for path in Places.now()[:3])
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_no_box_reads_secrets_because_the_environment_is_odd(home, name, landlock, bubblewrap):
+    own = platformdirs.user_state_path("toolexec", appauthor=False) / "people"
+    project = home / "project"
+    for folder in (own, home / ".ssh", project):
+        folder.mkdir(parents=True)
+    for file in (own / "key", home / ".ssh/id"):
+        file.write_text("SECRET")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    boxed = start(Profile(name, str(project)), ["cat", f"{own}/key", f"{home}/.ssh/id"], cwd=str(project), **streams)
+    said, _ = boxed.process.communicate(timeout=60)
+    boxed.close()
+    assert b"SECRET" not in said
+    assert boxed.process.returncode == 1
