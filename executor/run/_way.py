@@ -389,7 +389,7 @@ class Way:
         if wait:
             with self._idle:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-                self._idle.wait_for(lambda: not self.calls and self.promises.all_kept, limit)
+                self._idle.wait_for(lambda: self.promises.all_kept(self.calls), limit)
         if not self.calls:
             free()
-        return not self.calls and self.promises.all_kept
+        return self.promises.all_kept(self.calls)
