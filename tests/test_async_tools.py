@@ -15,6 +15,7 @@ from pydantic import AfterValidator
 from executor import CancelToken, Decision, TaskStatus, ToolCall, ToolExecutor, Verdict, current_call
 from executor._answering import _read_at_once
 from executor.tasks._table import TaskTable
+from executor.threads import LoopThread
 
 SECONDS = 10.0
 
@@ -460,6 +461,19 @@ def test_whoever_is_told_of_what_never_began_holds_up_no_loop(executor):
     executor.register("quick", quick, schema={"properties": {"n": {"type": "integer"}}})
     executor.execute_many([*batch("quick", 3), ToolCall("x", "quick", {"n": "no number"})], on_done=threads.note)
     assert threads.seen == ["executor-worker"] * 4
+
+
+def test_an_interrupt_before_it_is_on_the_loop_gives_its_turn_back(executor, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    executor.register("quick", quick, resources=lambda args: ["one"])
+    with monkeypatch.context() as patch:
+        patch.setattr(LoopThread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            executor.execute("quick")
+    assert executor.abandoned == 0
+    assert executor.execute("quick", {"n": 1}, timeout=SECONDS) == (True, 1)
 
 
 def test_what_is_looked_at_by_validators_of_its_own_is_not_begun_on_the_loop(executor):
