@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from executor.background._handover import notify_done
 from executor.run._ended import result_in_any_case
@@ -23,6 +23,33 @@ def answered(result: ToolResult, on_done: Callable[[ToolResult], object] | None)
     if on_done is not None and not result.backgrounded:
         notify_done(on_done, result)
     return result
+
+
+_READ_AT_ONCE = 200  # values within one
+_LONG = 64 * 1024  # characters of a text
+_ATOMS = frozenset({int, float, bool, type(None)})
+
+
+def _read_at_once(value: Any) -> bool:
+    """Whether reading *value* takes no time, and runs nobody's code: it is small, and of JSON's own types."""
+    if type(value) in _ATOMS:
+        return True
+    within: list[Any] = [value]
+    for item in within:  # which grows meanwhile
+        kind = type(item)
+        if kind is dict:
+            within += item
+            within += item.values()
+        elif kind is list or kind is tuple:
+            within += item
+        elif kind is str:
+            if len(item) > _LONG:
+                return False
+        elif kind not in _ATOMS:
+            return False
+        if len(within) > _READ_AT_ONCE:
+            return False
+    return True
 
 
 class Answering:
@@ -55,7 +82,7 @@ class Answering:
         self._deliver(answered(result, self._options.on_done))
 
     def at_once(self, ended: RunResult) -> bool:
-        if not self._anywhere or self._options.on_done is not None:
+        if not self._anywhere or self._options.on_done is not None or not _read_at_once(ended.structured):
             return False
         result = result_in_any_case(ended, self._state)[1]
         if not self._hand_over.holds(result.content):  # what is left out of it would be written to disk

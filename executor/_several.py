@@ -224,6 +224,8 @@ class _Beginning:
         way, entry = self._way, self._entry(call)
         if entry is None or not entry.only_awaited or way.setup.gates:
             return False
+        if entry.bind is not None and entry.exact is None:
+            return False  # its arguments are looked at by validators of its own
         return way.pipeline.own and way.only_tools_wait(self._options)
 
     def _entry(self, call: ToolCall) -> Registered | None:

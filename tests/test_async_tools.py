@@ -7,12 +7,16 @@ import contextlib
 import contextvars
 import os
 import threading
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator
 
 from executor import CancelToken, Decision, TaskStatus, ToolCall, ToolExecutor, Verdict, current_call
+from executor._answering import _read_at_once
 from executor.calls import _state
 from executor.tasks._table import TaskTable
+from executor.threads import LoopThread
 
 SECONDS = 10.0
 
@@ -458,6 +462,62 @@ def test_whoever_is_told_of_what_never_began_holds_up_no_loop(executor):
     executor.register("quick", quick, schema={"properties": {"n": {"type": "integer"}}})
     executor.execute_many([*batch("quick", 3), ToolCall("x", "quick", {"n": "no number"})], on_done=threads.note)
     assert threads.seen == ["executor-worker"] * 4
+
+
+def test_an_interrupt_before_it_is_on_the_loop_gives_its_turn_back(executor, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    executor.register("quick", quick, resources=lambda args: ["one"])
+    with monkeypatch.context() as patch:
+        patch.setattr(LoopThread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            executor.execute("quick")
+    assert executor.abandoned == 0
+    assert executor.execute("quick", {"n": 1}, timeout=SECONDS) == (True, 1)
+
+
+def test_what_is_looked_at_by_validators_of_its_own_is_not_begun_on_the_loop(executor):
+    threads = Threads()
+
+    def note(value):
+        threads.note()
+        return value
+
+    async def tool(n):
+        return n
+
+    tool.__annotations__ = {"n": Annotated[int, AfterValidator(note)], "return": int}
+    executor.register("tool", tool)
+    assert executor.execute_many(batch("tool", 1))[0].value == 0
+    assert threads.seen[0] == "executor-worker"
+
+
+def test_a_value_that_is_read_by_its_own_code_is_not_read_on_the_loop(executor):
+    threads = Threads()
+
+    class Foreign:
+        def __str__(self):
+            threads.note()
+            return "foreign"
+
+    async def tool(args):
+        return {"n": [args["n"], Foreign()]}
+
+    executor.register("tool", tool)
+    results = executor.execute_many(batch("tool", 3))
+    assert [result.structured for result in results] == [{"n": [n, "foreign"]} for n in range(3)]
+    assert set(threads.seen) == {"executor-worker"}
+
+
+@pytest.mark.parametrize("value", [1, 2.5, None, True, "text", {"a": [1, {"b": None}]}, [1, "two"], (), {}])
+def test_what_is_small_and_of_jsons_types_is_read_at_once(value):
+    assert _read_at_once(value)
+
+
+@pytest.mark.parametrize("value", [object(), b"x", {1, 2}, ["x" * 100_000], list(range(1000)), {"a": [object()]}])
+def test_what_is_large_or_foreign_is_not(value):
+    assert not _read_at_once(value)
 
 
 def test_without_any_worker_a_batch_is_answered_as_it_always_is(executor, monkeypatch):

@@ -1092,3 +1092,19 @@ def test_ctrl_c_while_the_end_of_a_stopped_task_is_stored_does_not_keep_it_from_
     assert "may not be on the disk yet" in caplog.text
     assert executor.tasks.open_count() == 0
     assert executor.shutdown(timeout=SECONDS)
+
+
+@pytest.mark.parametrize("subscribed", [False, True])
+def test_whoever_is_told_of_the_end_of_a_task_may_shut_the_executor_down(executor, subscribed):
+    ended, told = [], threading.Event()
+
+    def shut_down(_):
+        ended.append(executor.shutdown())
+        told.set()
+
+    executor.register("tool", lambda args: None, auto_background=0)
+    if subscribed:
+        executor.tasks.subscribe(shut_down)
+    executor.call(ToolCall("1", "tool"), on_done=None if subscribed else shut_down)
+    assert told.wait(SECONDS), "it waits for itself"
+    assert ended == [True]

@@ -13,6 +13,7 @@ import weakref
 import pytest
 
 from executor import Decision, PluginRegistry, ResultKind, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
+from executor.calls._state import current
 
 SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
 numbers = itertools.count()
@@ -839,3 +840,19 @@ def test_an_async_tool_that_waits_for_another_one_in_its_thread_is_told_so(execu
     assert "await executor.acall" in refused.error
     assert executor.call(ToolCall("1", "outer", {"tool": "sync"})).value == {"value": 1}
     assert executor.call(ToolCall("1", "after", {})).value == {"value": 1}
+
+
+@pytest.mark.parametrize("make", [ToolExecutor.call, ToolExecutor.submit, ToolExecutor.start])
+def test_an_interrupt_as_a_call_begins_leaves_no_call_behind(executor, make):
+    class Interrupted(set):
+        def add(self, each):
+            super().add(each)
+            raise KeyboardInterrupt  # as a Ctrl-C does: it comes when a call has been made
+
+    executor.register("tool", lambda args: current_call().id, auto_background=10)
+    calls, executor._way.calls = executor._way.calls, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        make(executor, ToolCall("1", "tool"))
+    assert (executor._way.calls, current.get()) == (set(), None)
+    executor._way.calls = calls
+    assert executor.shutdown() is True

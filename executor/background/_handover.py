@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +179,7 @@ class HandOver:
     def _task_ended(self, work: Work, task_id: str, options: Options, ended: Any) -> None:
         work.close()
         tasks, call = self._tasks(), work.call
+        call.teller = threading.get_ident()
         abandoned = work.abandoned
         ended, result = result_in_any_case(ended, call, self.bounded, task_id)
         info = tasks.finish(

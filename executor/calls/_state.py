@@ -228,6 +228,7 @@ class CallState:
         notes: What the ledger's records of it carry beside.
         leave: Ends what plugins have put around it, in the context in which it came in; None when they have not.
         blocking: Whether a thread waits for it: what may block then does so there, and not on a worker.
+        teller: The thread that tells others its end, once one does; else 0.
         spawn: Runs a function on a thread of its own, or None where nobody has threads.
         listener, on_progress: Told of output and of progress; None once the call has been answered.
         sink: Keeps its output as well, or None.
@@ -250,6 +251,7 @@ class CallState:
     blocking = True
     spawn: Callable[[Callable[[], object]], object] | None = None
     token: Any = None
+    teller = 0
     terminal: Terminal | None = None
     on_terminal: Callable[[], object] | None = None  # told that there is one, or none any more
 

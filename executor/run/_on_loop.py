@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.run._backends import Prepared
 
 if TYPE_CHECKING:
@@ -109,12 +109,22 @@ def start_on_loop(prepared: Prepared, pipeline: Pipeline, threads: Threads, job:
         else:
             job.complete(result)
 
-    if not job.begin():
-        return True
+    work = None
     try:
-        stop = job.context.run(prepared.setup.loop.start, pipeline.finish_async(prepared), done)
+        if not job.begin():
+            return True
+        work = pipeline.finish_async(prepared)
+        stop = job.context.run(prepared.setup.loop.start, work, done)
     except ExecutorUnavailableError as error:
         job.complete(error)
         return True
+    except BaseException:  # the caller's own Ctrl-C: what has not begun by now never does
+        from inspect import CORO_CREATED, getcoroutinestate  # for this alone
+
+        if work is None or getcoroutinestate(work) == CORO_CREATED:
+            if work is not None:
+                work.close()
+            job.complete(ToolCancelledError("The caller was interrupted while waiting"))
+        raise
     prepared.call.source.on_cancel(stop)
     return True

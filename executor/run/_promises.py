@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from executor.calls._state import CallState
     from executor.run._ended import Ended
@@ -25,15 +25,15 @@ class Promises:
     def __init__(self, spawn: Callable[[Callable[[], object]], object], changed: Callable[[], object]) -> None:
         self._spawn = spawn
         self._changed = changed
-        self._tellers: dict[CallState, int] = {}  # the threads that tell them, or 0
+        self._untold: set[CallState] = set()
 
     def make(self, call: CallState) -> None:
         """The end of *call* is to be told."""
-        self._tellers[call] = 0
+        self._untold.add(call)
 
     def keep(self, call: CallState, done: Callable[[Ended], object], ended: Ended) -> None:
         """Tell *done* what *call* has come to."""
-        self._tellers[call] = threading.get_ident()
+        call.teller = threading.get_ident()
         try:
             done(ended)
         finally:
@@ -45,11 +45,10 @@ class Promises:
 
     def kept(self, call: CallState) -> None:
         """Whoever submitted *call* knows its end, or does not want to."""
-        self._tellers.pop(call, None)
+        self._untold.discard(call)
         self._changed()
 
-    @property
-    def all_kept(self) -> bool:
-        """Whether all have been told; but for what this thread tells, which cannot wait for itself."""
+    def all_kept(self, running: Iterable[CallState]) -> bool:
+        """Whether all have been told, and none is *running*; but for what this thread tells: it waits for itself."""
         here = threading.get_ident()
-        return all(teller == here for teller in list(self._tellers.values()))
+        return all(call.teller == here for call in (*running, *self._untold))

@@ -99,14 +99,14 @@ class Way:
 
     def block(self, call: CallState, options: Options = ORDINARY, cancel: CancelToken | None = None) -> Ended:
         """What *call* comes to. This thread waits for it, and does what need not be done elsewhere."""
-        if call.parent is not None or cancel is not None:
-            link(call, cancel)
-        self.calls.add(call)
-        reset = current.set(call)
-        observer = self._observer
+        observer, before = self._observer, current.get()
         began = time.monotonic() if observer is not None and observer.wanted else 0.0
         ended: Ended | None = None
-        try:
+        try:  # whatever is begun in here is ended below, wherever a Ctrl-C comes
+            if call.parent is not None or cancel is not None:
+                link(call, cancel)
+            self.calls.add(call)
+            current.set(call)
             prepared = self.admit(call)
             if type(prepared) is not Prepared:
                 ended = prepared  # type: ignore[assignment]  # the error that kept it from being one
@@ -120,23 +120,23 @@ class Way:
             if began:
                 observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         finally:
-            if call.leave is not None:
-                leave_scope(call)
-            current.reset(reset)
-            if type(ended) is HandedOver:
-                unlink_parent(call)
-            else:
-                self.over(call)
+            try:
+                if call.leave is not None:
+                    leave_scope(call)
+                (unlink_parent if ended.__class__ is HandedOver else self.over)(call)
+            finally:
+                current.set(before)
         return ended  # type: ignore[return-value]  # as above
 
     def submit(self, call: CallState, options: Options, cancel: CancelToken | None, done: Done) -> None:
         """Make *call* without a thread that waits for it; *done* is given what it comes to."""
         call.blocking = False
-        link(call, cancel)
-        self.calls.add(call)
-        reset, began = current.set(call), time.monotonic()
+        before, began = current.get(), time.monotonic()
         try:
+            link(call, cancel)
+            self.calls.add(call)
             self.promises.make(call)
+            current.set(call)
             prepared = self.admit(call)
             if only_runs_on_loop(prepared, self.pipeline) and self.only_tools_wait(options):
                 OnLoop(self, prepared, done).begin()
@@ -150,7 +150,7 @@ class Way:
             self.promises.kept(call)
             raise
         finally:
-            current.reset(reset)
+            current.set(before)
 
     def only_tools_wait(self, options: Options) -> bool:
         """Whether nothing has to be waited for in a call but its gates, and what its tool asks for."""
@@ -166,8 +166,7 @@ class Way:
             if self._observer is not None and self._observer.wanted:
                 self._observer.call_ended(call, ended, began)
         finally:
-            if call.leave is not None:
-                leave_scope(call)
+            leave_scope(call)
             (unlink_parent if type(ended) is HandedOver else self.over)(call)
         return ended
 
@@ -183,10 +182,11 @@ class Way:
         Args:
             start: Given the prepared call, what it has to tell its end, and what to call when its thread is back.
         """
-        link(call, cancel)
-        self.calls.add(call)
-        reset, began, turn = current.set(call), time.monotonic(), None
+        before, began, turn = current.get(), time.monotonic(), None
         try:
+            link(call, cancel)
+            self.calls.add(call)
+            current.set(call)
             prepared = self._allowed(call)
             turn = self._turns.of(prepared)
             if turn is not None:
@@ -198,15 +198,15 @@ class Way:
             self._over(call, began, error)
             raise
         finally:
-            if call.leave is not None:
-                leave_scope(call)
-            current.reset(reset)
+            leave_scope(call)
+            current.set(before)
 
     def leave(self, call: CallState, take: Callable[[Prepared], T]) -> T:
         """*call* is made elsewhere by *take*, which is given it as it may run. Raises what keeps it from that."""
-        self.calls.add(call)
-        reset, began = current.set(call), time.monotonic()
+        before, began = current.get(), time.monotonic()
         try:
+            self.calls.add(call)
+            current.set(call)
             taken = take(self._allowed(call))
         except BaseException as error:
             self._over(call, began, error)
@@ -215,9 +215,8 @@ class Way:
             self._over(call, began, taken if isinstance(taken, HandedOver) else None)
             return taken
         finally:
-            if call.leave is not None:
-                leave_scope(call)
-            current.reset(reset)
+            leave_scope(call)
+            current.set(before)
 
     def _allowed(self, call: CallState) -> Prepared:
         """*call* as it may run, after its gates, which are waited for. Raises what keeps it from running."""
@@ -357,11 +356,11 @@ class Way:
 
     def over(self, call: CallState) -> None:
         """Nothing of this call runs any more, or is waited for."""
+        self.calls.discard(call)  # first: a shutdown would wait for it, should a Ctrl-C come
         if call.parent_link is not None or call.cancel_link is not None:
             unlink(call)
         call.listener = call.on_progress = call.sink = None
         call.view = None  # it has the call: a circle, which the garbage collector would have to find
-        self.calls.discard(call)
         if self.closed:
             self._changed()
             if not self.calls:
@@ -393,7 +392,7 @@ class Way:
         if wait:
             with self._idle:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-                self._idle.wait_for(lambda: not self.calls and self.promises.all_kept, limit)
+                self._idle.wait_for(lambda: self.promises.all_kept(self.calls), limit)
         if not self.calls:
             free()
-        return not self.calls and self.promises.all_kept
+        return self.promises.all_kept(self.calls)
