@@ -137,8 +137,9 @@ class Places(NamedTuple):
     @classmethod
     def now(cls) -> Places:
         home = _home()
+        named = os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("XDG_STATE_HOME", "")
         config, state = os.path.join(home, ".config"), os.path.join(home, ".local", "state")
-        return cls(home, _kept("config", config), _kept("state", state), kept_own())
+        return cls(home, _kept("config", named[0], config), _kept("state", named[1], state), kept_own())
 
     @property
     def own(self) -> str:
@@ -159,15 +160,14 @@ def _home() -> str:
         return "/"
 
 
-def _kept(kind: Literal["config", "state"], usually: str) -> str:
-    """Where toolexec's folder of this kind is: what all of it asks has its own reading of odd variables."""
+def _kept(kind: Literal["config", "state"], named: str, usually: str) -> str:
+    """Where toolexec's folder of this kind is: what all of it asks has its own reading of variables that are odd."""
     try:
         import platformdirs  # 10 ms, which most processes that have boxes have spent already
 
         told: str = getattr(platformdirs, f"user_{kind}_dir")("toolexec", appauthor=False)
         return os.path.dirname(os.path.abspath(told))
     except (ImportError, RuntimeError):  # a Python with this package alone; nobody says where this user's home is
-        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
         return named if os.path.isabs(named) else usually
 
 
