@@ -309,6 +309,15 @@ def test_bubblewrap_that_ends_before_the_mounts_are_laid_is_no_command_that_fail
         shell(Profile("project", str(project)), "true")
 
 
+def test_more_words_than_bubblewrap_takes_are_told_as_that(project):
+    profile = Profile("project", str(project))
+    assert ended(start(profile, ["true", *["word"] * 8000], cwd=str(project), **PIPES))[0] == 0
+    many = {f"V{number}": "" for number in range(3000)}
+    for words, env in (["word"] * 9000, {}), ([], many):
+        with pytest.raises(ConfinementError, match=r"takes 9000 words, .* fewer arguments at a time"):
+            start(profile, ["true", *words], cwd=str(project), env={**env, "PATH": os.defpath}, **PIPES)
+
+
 def test_a_box_whose_mounts_are_never_laid_is_given_up(project, monkeypatch):
     from executor.confine import _bubblewrap, _first
 
