@@ -106,9 +106,8 @@ class Listing(NamedTuple):
         kept = (self.numbers.get(name) == number for name, number in before.numbers.items())
         return all(kept) and all(self.entries[name] is kind for name, kind in before.entries.items())
 
-    def is_it(self, name: str, opened: int) -> bool:
-        """Whether a descriptor is that of what was listed as *name*; what is mounted there is something else."""
-        found = os.fstat(opened)
+    def is_it(self, name: str, found: os.stat_result) -> bool:
+        """Whether *found* is what was listed as *name*; what is mounted there is something else."""
         return self.stamp is not None and (found.st_dev, found.st_ino) == (self.stamp.device, self.numbers.get(name))
 
 

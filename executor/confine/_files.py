@@ -41,11 +41,16 @@ def files_made(paths: Sequence[str]) -> Iterator[None]:
 
 
 def check_program(name: str, folder: str, environment: Mapping[str, str]) -> None:
-    """Say what Popen would say of a program that cannot be started; bubblewrap would start, and only exit with 1."""
+    """
+    Say what Popen would say of a program that cannot be started, or of its *folder*; bubblewrap would start, and only
+    exit with 1.
+    """
+    os.close(os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
     if "/" in name:
         path: str | None = os.path.join(folder, name)
     else:
-        path = shutil.which(name, os.F_OK, os.pathsep.join(os.get_exec_path(environment)))
+        folders = os.pathsep.join(os.get_exec_path(environment))
+        path = shutil.which(name, path=folders) or shutil.which(name, os.F_OK, folders)
     if path is None or not os.path.exists(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     if os.path.isdir(path) or not os.access(path, os.X_OK):

@@ -166,7 +166,8 @@ def _kept(kind: Literal["config", "state"], named: str, usually: str) -> str:
         import platformdirs  # 10 ms, which most processes that have boxes have spent already
 
         told: str = getattr(platformdirs, f"user_{kind}_dir")("toolexec", appauthor=False)
-        return os.path.dirname(os.path.abspath(told))
+        folder = os.path.dirname(told)
+        return folder if os.path.isabs(folder) else os.path.abspath(folder)  # which loses a ".." behind a link
     except (ImportError, RuntimeError):  # a Python with this package alone; nobody says where this user's home is
         return named if os.path.isabs(named) else usually
 

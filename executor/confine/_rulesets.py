@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -146,8 +147,13 @@ class Ruleset:
 
         def looked_at(path: str, flags: int) -> int:
             beneath = opened(path, flags)
-            if not self._listed[folder].is_it(name, beneath):
+            found = os.fstat(beneath)
+            same_kind = stat.S_ISDIR(found.st_mode) is (kind is Kind.FOLDER)
+            if not (same_kind and self._listed[folder].is_it(name, found)):
                 self._uncertain.add(folder)
+            if not same_kind:  # it came in the place of what was listed
+                os.close(beneath)
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
             return beneath
 
         self._add(path, _kernel.READ if kind is Kind.FOLDER else _kernel.READ_ONE, looked_at)

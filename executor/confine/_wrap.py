@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Begin: TypeAlias = "Callable[[list[str], tuple[int, ...]], subprocess.Popen[bytes]]"
 
 
+_MOST_WORDS = 9000  # of options and of the command; more of them end bubblewrap
 _LONGEST_SECONDS = 20.0  # that bubblewrap may take to read what it is told
 
 
@@ -104,12 +105,13 @@ class Wrapped:
             }
             options = _bubblewrap.last_options(descriptors, stop.read.fileno())
             inherited = (told.fileno(), stop.read.fileno(), *descriptors.values())
-            process = begin([self.program, "--args", str(told.fileno()), *options, "--", *command], inherited)
+            words = [self.program, "--args", str(told.fileno()), *options, "--", *command]
+            process = begin(words, inherited)
             try:
                 told.close()
                 with making(box):
                     plan = self.plan()
-                self._tell(telling, plan, folder)
+                self._tell(telling, plan, folder, len(words))
                 if self.first.check(process, stop, plan.mounts):
                     left = (f"{path}, which is a link and can be replaced" for path in plan.loose)
                     return process, replace(box, open=(*box.open, *left))
@@ -146,10 +148,16 @@ class Wrapped:
                 raise _unlaid(self.profile, error) from error
         return plan
 
-    def _tell(self, telling: socket.socket, plan: _mounts.Plan, folder: str) -> None:
+    def _tell(self, telling: socket.socket, plan: _mounts.Plan, folder: str, words: int) -> None:
         options = _bubblewrap.options(
             plan.mounts, network=self.profile.name == "network", environment=self.environment, folder=folder
         )
+        if (words := words + len(options)) > _MOST_WORDS:
+            raise ConfinementError(
+                f"bubblewrap takes {_MOST_WORDS} words, and these are {words}: three for each of "
+                f"{len(self.environment)} variables and of {len(plan.mounts)} mounts, and the command's own. Give the "
+                "command fewer arguments at a time (xargs), or a shorter environment"
+            )
         telling.settimeout(_LONGEST_SECONDS)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended, and `check` tells so
             telling.sendall(_bubblewrap.packed(options), socket.MSG_NOSIGNAL)

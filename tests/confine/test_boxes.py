@@ -286,6 +286,25 @@ def test_a_program_that_is_not_there_is_told_as_outside(project, name):
     assert os.listdir(project) == ["plain"]
 
 
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("made", ["a folder", "a file that may not be run"])
+def test_what_has_the_name_of_a_program_and_is_none_is_passed_over_in_PATH(project, name, made):
+    (project / "first").mkdir()
+    (project / "first/echo").mkdir() if made == "a folder" else (project / "first/echo").write_text("")
+    env = {"PATH": f"{project}/first:{os.defpath}"}
+    boxed = start(Profile(name, str(project)), ["echo", "on"], cwd=str(project), env=env, **PIPES)
+    assert ended(boxed)[:2] == (0, "on\n")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_working_folder_that_is_none_is_told_as_outside(project, name):
+    (project / "file").write_text("")
+    for folder, error in (("gone", FileNotFoundError), ("file", NotADirectoryError)):
+        with pytest.raises(error) as caught:
+            start(Profile(name, str(project)), ["true"], cwd=f"{project}/{folder}", **PIPES)
+        assert caught.value.filename == f"{project}/{folder}"
+
+
 def test_threads_that_did_not_ask_for_a_box_are_in_none(project):
     assert shell(Profile("read", str(project)), "touch a")[0] == 1
     (project / "b").touch()
@@ -307,6 +326,15 @@ def test_bubblewrap_that_ends_before_the_mounts_are_laid_is_no_command_that_fail
     monkeypatch.setattr(_bubblewrap, "_mount", lambda *_: ("--bind", "/nowhere", "/nowhere"))
     with pytest.raises(ConfinementError, match="/nowhere"):
         shell(Profile("project", str(project)), "true")
+
+
+def test_more_words_than_bubblewrap_takes_are_told_as_that(project):
+    profile = Profile("project", str(project))
+    assert ended(start(profile, ["true", *["word"] * 8000], cwd=str(project), **PIPES))[0] == 0
+    many = {f"V{number}": "" for number in range(3000)}
+    for words, env in (["word"] * 9000, {}), ([], many):
+        with pytest.raises(ConfinementError, match=r"takes 9000 words, .* fewer arguments at a time"):
+            start(profile, ["true", *words], cwd=str(project), env={**env, "PATH": os.defpath}, **PIPES)
 
 
 def test_a_box_whose_mounts_are_never_laid_is_given_up(project, monkeypatch):

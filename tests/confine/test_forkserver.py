@@ -208,6 +208,29 @@ def test_what_was_in_the_place_of_another_for_a_moment_is_not_let_be_read(profil
     assert run(closed, "cat", "old", ".env")[:2] == (1, "old")
 
 
+@pytest.mark.parametrize("was", ["a folder", "a file"])
+def test_what_becomes_a_file_or_a_folder_while_the_rules_are_made_keeps_no_command_from_its_box(
+    profile, monkeypatch, was
+):
+    project, closed = Path(profile.project), replace(profile, unreadable=(f"{profile.project}/.env",))
+    (project / "old").mkdir() if was == "a folder" else (project / "old").write_text("old")
+    real = _kernel.open_plain
+
+    def changed(path, flags, mode=0):
+        if path.endswith("/old") and was == "a folder":
+            (project / "old").rmdir()
+            (project / "old").write_text("new")
+        elif path.endswith("/old"):
+            (project / "old").unlink()
+            (project / "old").mkdir()
+        return real(path, flags, mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_kernel, "open_plain", changed)
+        assert run(closed, "true")[0] == 0
+    assert run(closed, *(["cat", "old"] if was == "a folder" else ["ls", "old"]))[0] == 0
+
+
 def test_a_file_that_may_be_written_is_the_one_of_that_name_and_not_the_one_that_was(profile, unlisted):
     other = Path(profile.project, "other")
     other.mkdir()

@@ -42,6 +42,13 @@ def test_toolexec_s_own_folders_are_where_all_of_it_keeps_them(home):
     assert f"{places.config}/toolexec" == str(platformdirs.user_config_path("toolexec", appauthor=False).absolute())
 
 
+def test_two_dots_behind_a_link_lead_where_the_system_says(tmp_path, monkeypatch):
+    (tmp_path / "far/away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("far/away")
+    monkeypatch.setenv("XDG_STATE_HOME", f"{tmp_path}/link/../state")
+    assert os.path.realpath(Places.now().own) == f"{tmp_path}/far/state/toolexec"
+
+
 def test_who_has_no_home_at_all_has_places_from_the_root_on(monkeypatch):
     def nobody(_):
         raise KeyError
