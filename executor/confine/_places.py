@@ -162,6 +162,8 @@ def _home() -> str:
 
 def _kept(kind: Literal["config", "state"], named: str, usually: str) -> str:
     """Where toolexec's folder of this kind is: what all of it asks has its own reading of variables that are odd."""
+    if sys.platform == "linux" and os.path.isabs(named or os.environ.get("HOME", "")):  # by far the most
+        return os.path.dirname(os.path.join(named or usually, "toolexec"))
     try:
         import platformdirs  # 10 ms, which most processes that have boxes have spent already
 

@@ -42,6 +42,17 @@ def test_toolexec_s_own_folders_are_where_all_of_it_keeps_them(home):
     assert f"{places.config}/toolexec" == str(platformdirs.user_config_path("toolexec", appauthor=False).absolute())
 
 
+@pytest.mark.parametrize("named", ["", "/c", "/c/", "/c//d/", "/c/../d", "/", "c", "~/c", " "])
+@pytest.mark.parametrize("home", ["/h", "/h/", "/h/../i", "/", "//h", "", "h", "~", " "])
+def test_usual_folders_are_read_as_the_odd_ones_are(home, named, monkeypatch):
+    for name, value in {"HOME": home, "XDG_STATE_HOME": named, "XDG_CONFIG_HOME": named}.items():
+        monkeypatch.setenv(name, value)
+    state = os.path.dirname(platformdirs.user_state_dir("toolexec", appauthor=False))
+    config = os.path.dirname(platformdirs.user_config_dir("toolexec", appauthor=False))
+    told = [path if os.path.isabs(path) else os.path.abspath(path) for path in (config, state)]
+    assert [Places.now().config, Places.now().state] == told
+
+
 def test_two_dots_behind_a_link_lead_where_the_system_says(tmp_path, monkeypatch):
     (tmp_path / "far/away").mkdir(parents=True)
     (tmp_path / "link").symlink_to("far/away")
