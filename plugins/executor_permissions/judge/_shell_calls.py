@@ -15,6 +15,7 @@ from executor_permissions.judge._plain_value import words_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_scope import Outcome
+from executor_permissions.judge._split_words import MAX_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -74,7 +75,7 @@ def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[
         if value is None:
             continue
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            yield lambda judging, words=value: judging.words([*words])  # type: ignore[misc]  # bound at once
+            yield _of_words(value)
             if kind == "argv":
                 continue
         if not isinstance(value, str) or kind == "argv":
@@ -94,6 +95,14 @@ def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[
             if len(words) > 1 or not _ONE_COMMAND.match(words[0]):
                 quoted = " ".join([value, *(_quoted(word) for word in words)])
                 yield lambda judging, text=quoted: judging.text(text)  # type: ignore[misc]  # bound at once
+
+
+def _of_words(words: list[str]) -> Callable[[Judging], Outcome]:
+    """What is to be judged of a list of words; of very many, as of a line with so many, only what is denied."""
+    if len(words) <= MAX_PARTS:
+        return lambda judging: judging.words([*words])
+    line = " ".join(map(_quoted, words))
+    return lambda judging: judging.text(line)
 
 
 def _appended(name: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> list[Any] | None:

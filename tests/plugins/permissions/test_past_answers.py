@@ -268,6 +268,13 @@ def test_the_spellings_of_very_many_paths_are_not_all_looked_at(policy, monkeypa
     assert len(made) < 5000
 
 
+@pytest.mark.parametrize(("program", "verdict"), [("rm", "deny"), ("env", "ask"), ("ls", "ask")])
+def test_a_list_of_very_many_words_is_judged_as_a_line_of_so_many_is(policy, program, verdict):
+    rules = policy(whitelist={"patterns": ["ls *", "env *"]}, blacklist={"patterns": ["rm *"]})
+    decision = rules.decide(SHELL, {"argv": [program] * 20_000})
+    assert (decision.verdict, decision.method != "error") == (verdict, True)
+
+
 def test_a_path_that_a_call_names_very_often_is_compared_once(policy, monkeypatch):
     from executor_permissions.judge._paths import PathRule
 
