@@ -84,9 +84,9 @@ def boxed(
 def _folder(arguments: object) -> str | None:
     """Where a call with these arguments starts, or None if it has not said."""
     told = arguments if isinstance(arguments, dict) else {}
-    from executor_permissions.judge._shell_calls import CWD_NAMES  # with what judges commands
+    from executor_permissions.judge._shell_calls import is_folder  # with what judges commands
 
-    named = [value for name in CWD_NAMES if isinstance(value := told.get(name), str)]
+    named = [value for name, value in told.items() if isinstance(value, str) and is_folder(name)]
     return os.path.join(os.getcwd(), *named) if arguments is not None else None  # noqa: PTH109, PTH118 -- as judged
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def agent_of(context: Mapping[str, Any] | None) -> str | None:
     """Who calls, as the caller's context says."""
     agent = (context or {}).get("agent")
-    return agent if isinstance(agent, str) else None
+    return agent if agent is None or isinstance(agent, str) else repr(agent)
 
 
 def folder_of(tool: Tool | None) -> str:

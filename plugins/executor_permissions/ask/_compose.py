@@ -12,7 +12,7 @@ from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Question
 from executor_permissions.ask._show import by_severity, difference, question
-from executor_permissions.store._grants import GrantView, portable
+from executor_permissions.store._grants import GrantView, portable, portable_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,10 +75,10 @@ class Composer:
         commands = is_shell(policy, call.name, kinds)
         view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
         folder = folder_of(tool)
-        offered, folders = _offered(policy, call, decision, kinds, view, folder)
+        offered, trial = _offered(policy, call, decision, kinds, view, folder)
         bound = _bound(policy, call, offered, kinds, current, folder)
-        if bound is not None:
-            bound = bound._replace(folders=folders)
+        if bound is not None and trial is not None:
+            bound = _where(bound, offered, trial, policy.places.project)
         reason, parts = _reason(decision), decision.parts
         changed = self._changed(call.name, agent, definition)
         about = {name: text for name, text in _circumstances(call.name, folder, agent, context, changed) if text}
@@ -180,19 +180,26 @@ def _reason(decision: Decision) -> str:
 
 def _offered(
     policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str] | None, grants: GrantView, cwd: str
-) -> tuple[Offer, dict[str, tuple[str, ...]]]:
-    """Rules for the commands of the call, if it would run by them, and the folders that they hold in; else the call."""
+) -> tuple[Offer, Trial | None]:
+    """Rules for the commands of the call, if it would run by them, and how they were tried; else the call."""
     args, places = copy_arguments(call.arguments), policy.places
     found = offer(call.name, args, decision.parts, is_shell=is_shell(policy, call.name, kinds), home=places.home)
     if found.kind != "shell" or decision.method != "default":
-        return found, {}
+        return found, None
     trial = Trial(found.rules, places, grants)
     again = policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=cwd)
     if again.verdict != "allow":
-        return exactly(call.name, args), {}
-    # What a whole sub-command reads is judged by its words, wherever it runs.
-    exact = [rule for rule in found.rules if not rule.endswith(" *")]
-    return found, {rule: portable(trial.folders[rule], places.project) for rule in exact}
+        return exactly(call.name, args), None
+    return found, trial
+
+
+def _where(bound: Bound, offered: Offer, trial: Trial, project: str) -> Bound:
+    """*bound* with where the rules hold, and by which links: all but those for a whole sub-command."""
+    # What that reads is judged by its words, wherever it runs.
+    exact = [rule for rule in offered.rules if not rule.endswith(" *")]
+    folders = {rule: portable(trial.folders[rule], project) for rule in exact}
+    links = {rule: portable_links(trial.links[rule], project) for rule in exact}
+    return bound._replace(folders=folders, links=links)
 
 
 def _bound(

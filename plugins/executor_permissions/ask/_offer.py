@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
 
+T = TypeVar("T")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
 _MAX_SHOWN = 200  # characters of a value, or of a rule: longer ones nobody would read
 
@@ -84,6 +85,7 @@ class Trial:
 
     Attributes:
         folders: Where the commands that each of the rules covers would run.
+        links: Which of their words lead through links, and where to.
     """
 
     def __init__(
@@ -91,8 +93,9 @@ class Trial:
     ) -> None:
         marks = Placeholders(places.project, places.home)
         self.folders: dict[str, set[str]] = {text: set() for text in rules}
+        self.links: dict[str, set[tuple[str, str]]] = {text: set() for text in rules}
         self._rules = [
-            rule._replace(holds_in=partial(_noted, self.folders[text]))
+            rule._replace(holds_in=partial(_noted, self.folders[text]), leads=partial(_noted, self.links[text]))
             for text, rule in ((text, shell_rule(text, marks)) for text in rules)
             if rule is not None
         ]
@@ -111,8 +114,8 @@ class Trial:
         return self._grants.find(tool, args, bound)
 
 
-def _noted(folders: set[str], more: frozenset[str]) -> bool:
-    folders.update(more)
+def _noted(known: set[T], more: frozenset[T]) -> bool:
+    known.update(more)
     return True
 
 
@@ -125,11 +128,13 @@ class Bound(NamedTuple):
         also: What they mean besides their text, as `Judge` says it.
         folders: By rule, where the commands that it is to allow run, as `Grant` has it; those that are not there hold
             anywhere.
+        links: By rule, as `Grant` has it; those that are not there hold whatever links there are.
     """
 
     args: Mapping[str, Any]
     also: tuple[str, ...]
     folders: Mapping[str, tuple[str, ...]] = {}
+    links: Mapping[str, tuple[tuple[str, str], ...]] = {}
 
 
 class AsGranted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from executor.approval import Answer
 from executor_permissions.store._grants import arguments_digest
@@ -74,9 +74,11 @@ class Question:
             return arguments_digest(self.approval.arguments)
         return arguments_digest(self.bound.args, self.bound.also if verdict == "allow" else ())
 
-    def folders(self, verdict: Literal["allow", "deny"], rule: str) -> tuple[str, ...] | None:
-        """Where a grant of *rule* holds, as `Grant` has it: what a person has written, and a ``never``, anywhere."""
-        return self.bound.folders.get(rule) if self.bound is not None and verdict == "allow" else None
+    def where(self, verdict: Literal["allow", "deny"], rule: str) -> Mapping[str, Any]:
+        """The ``folders`` and ``links`` of a grant of *rule*: what a person wrote, and a ``never``, holds anywhere."""
+        if self.bound is None or verdict == "deny" or self.offer.kind != "shell":
+            return {}
+        return {"folders": self.bound.folders.get(rule), "links": self.bound.links.get(rule)}
 
 
 class Waiting:

@@ -345,7 +345,7 @@ class Questions:
                 agent=asked.agent,
                 session=self._grants.session if scope == "session" else "",
                 confine=asked.decision.confine.name if asked.decision.confine is not None else None,
-                folders=asked.folders(verdict, rule) if kind == "shell" else None,
+                **asked.where(verdict, rule),
             )
             for rule in rules
         ]  # fmt: skip

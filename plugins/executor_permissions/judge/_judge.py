@@ -18,7 +18,8 @@ from executor_permissions.judge._rules import (
     Places,
     RuleList,
 )
-from executor_permissions.judge._values import PATH_NAMES, Scene, scalars
+from executor_permissions.judge._scene import Scene
+from executor_permissions.judge._values import PATH_NAMES, scalars
 from executor_permissions.judge._verdicts import (
     Granted,
     Grants,
@@ -321,7 +322,7 @@ class Judge:
             hidden = hidden or outcome.hidden
         if rules.has_lines:
             parts.extend(self._in_line(rules, plan, args, parts))
-        parts.extend(beside(args, outside))
+        parts.extend(beside(args, outside, {*plan.kinds, *(plan.allow.arguments if fits else ())}))
         asked = self._calls.asked(plan, args, scene) if plan.asks else None
         if asked is not None:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))

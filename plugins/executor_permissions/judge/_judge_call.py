@@ -1,5 +1,6 @@
 """Judging the arguments of a call one by one: what the lists say about them, and the policy's own files."""
 
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -11,22 +12,26 @@ from executor import Decision
 from executor_permissions.judge._path_texts import may_be_one, may_become, places_of
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._rules import OURS
+from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
 from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature, spelled
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from executor_permissions.judge._rules import ToolRules
+    from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tokens import Match
-    from executor_permissions.judge._values import Scene
     from executor_permissions.judge._verdicts import Granted, Grants
 
 READING_TOOLS = frozenset(
     {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
 )
 _VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
+_BASES = frozenset(
+    "cwd workdir workingdir workingdirectory chdir root rootdir base basedir basepath basefolder".split()
+)
 _OWN_FILES = "(the policy's own files)"
 _LONGEST_SHOWN = 200
 
@@ -122,13 +127,27 @@ class CallJudge:
         if rules.whole is not None:
             return decided(allowed_part(plan.tool, rules.whole))
         for call in rules.calls:
-            if call.allows(args, scene) and (not call.is_free or not args):
+            free = not call.is_free or not args
+            if free and call.allows(args, scene) and not self._from_elsewhere(plan, args, scene, call.arguments):
                 return self._unless_version_control(plan, args, scene, call.text)
         if rules.arguments:
             text = self.every_argument(rules, args, scene)
-            if text is not None:
+            if text is not None and not self._from_elsewhere(plan, args, scene, rules.arguments):
                 return self._unless_version_control(plan, args, scene, text)
         return None
+
+    def _from_elsewhere(self, plan: Plan, args: dict[str, Any], scene: Scene, named: Collection[str]) -> bool:
+        """Whether an argument that the rule is not about may move the folder that relative paths start in."""
+        if plan.tool in OURS or len(args) == 1:
+            return False
+        bases = [name for name in args.keys() - set(named) if isinstance(args[name], str) and _is_base(name)]
+        if not bases or all(_is_absolute(value) for name, value in self._paths_in(plan, args) if name not in bases):
+            return False
+        home = os.path.realpath(scene.base)
+        try:
+            return any(args[name] and scene.locate(args[name]).real != home for name in bases)
+        except UnclearPathError:
+            return True
 
     def every_argument(self, rules: ToolRules, args: dict[str, Any], scene: Scene) -> str | None:
         """The rules that allow these arguments, if every argument that has rules fits one of its own."""
@@ -168,6 +187,7 @@ class CallJudge:
         """What the arguments mean besides their text: where the paths lead, and where commands run."""
         if plan.shell is not None:
             yield scene.base
+            yield from _links_in(args, scene)
         for name, value in self._paths_in(plan, args):
             try:
                 place = scene.locate(value)
@@ -216,7 +236,7 @@ class CallJudge:
         else:
             return None
         maybe: Decision | None = None
-        for name, value in self._may_be_paths(plan, args):
+        for name, value in dict.fromkeys(self._may_be_paths(plan, args)):
             match = self._is_protected(value, scene, ours=plan.tool in OURS or kinds.get(name) == "shell")
             text = (
                 f"{name} {value[:_LONGEST_SHOWN]} {'belongs' if match == 2 else 'may belong'} to the permission policy"
@@ -229,8 +249,9 @@ class CallJudge:
 
     def _is_protected(self, value: str, scene: Scene, *, ours: bool) -> Match:
         """Whether *value* is one of the policy's own files (2), or may be (1), as the tool takes it."""
-        maybe: Match = 0
-        for text in (value,) if ours else places_of(value, scene.home):
+        spelled = [value] if ours else scene.spellings(value)
+        maybe: Match = 0 if spelled else 1
+        for text in spelled if ours else places_of(spelled or [value], scene.home):
             try:
                 place = scene.locate(text)
             except UnclearPathError:
@@ -242,3 +263,20 @@ class CallJudge:
             if not ours and any(may_become(place.written, root) for root in self._protected):
                 maybe = 1
         return maybe
+
+
+def _is_base(name: str) -> bool:
+    """Whether the argument *name* is a folder that paths are relative to."""
+    return name.replace("_", "").replace("-", "").lower() in _BASES
+
+
+def _is_absolute(path: str) -> bool:
+    return path[:1] in ("/", "~")
+
+
+def _links_in(args: dict[str, Any], scene: Scene) -> Iterator[str]:
+    """The words of commands that lead through links, each with the end of it."""
+    words = [word for item in scalars(args) if isinstance(item, str) for word in words_of_line(item)]
+    folders = folders_of_line(words, os.path.realpath(scene.base))
+    for word, end in sorted(through_links(words, folders, os.path.realpath)):
+        yield f"{word} {end}"

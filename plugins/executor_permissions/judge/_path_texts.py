@@ -71,10 +71,10 @@ def may_be_one(text: str) -> bool:
     return len(text.split(maxsplit=1)) == 1
 
 
-def places_of(text: str, home: str) -> list[str]:
-    """The `spellings` of *text*, also where it is a ``file:`` URL, in quotes, or begins with ``$HOME``."""
+def places_of(spelled: Iterable[str], home: str) -> list[str]:
+    """The `spellings` of a text, also where it is a ``file:`` URL, in quotes, or begins with ``$HOME``."""
     found: dict[str, None] = {}
-    for one in spellings(text):
+    for one in spelled:
         bare = _FILE_URL.sub("", one.strip().strip(_QUOTES)).replace("\\", "/")
         found.update(dict.fromkeys((one, _HOME.sub(home, bare))))
     return list(found)

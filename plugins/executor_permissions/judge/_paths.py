@@ -85,6 +85,7 @@ class PathRule(NamedTuple):
         subtree: Whether everything below belongs to it.
         glob: For rules with ``*``: what the whole path must fit.
         below: For those: what lies below such a path.
+        anywhere: For denying, of one that begins with ``**/``: what it is about outside of the project too.
         begins: Whether it is a beginning for denying: ``/home/me/.ssh/id_``. What ends in ``/`` or is a folder is none.
     """
 
@@ -94,6 +95,7 @@ class PathRule(NamedTuple):
     glob: TreeWildcard | None = None
     below: TreeWildcard | None = None
     begins: bool = False
+    anywhere: tuple[TreeWildcard, ...] = ()
 
     @classmethod
     def of(cls, text: str, base: str, home: str) -> PathRule:
@@ -114,7 +116,10 @@ class PathRule(NamedTuple):
         before, rest = _split_fixed(absolute)
         real = str(paths.resolve(before, base=base))
         glob = f"{escaped(real.rstrip('/'))}/{rest.rstrip('/')}"
-        return cls(real, before, text.endswith("/"), TreeWildcard.of(glob), TreeWildcard.of(glob + "/**"))
+        everywhere = "/" + text.rstrip("/")
+        anywhere = (TreeWildcard.of(everywhere), TreeWildcard.of(everywhere + "/**")) if text[:3] == "**/" else ()
+        found = TreeWildcard.of(glob), TreeWildcard.of(glob + "/**")
+        return cls(real, before, text.endswith("/"), *found, anywhere=anywhere)
 
     def matches(self, path: str) -> bool:
         """Whether the rule is about *path* (absolute, resolved)."""
@@ -129,6 +134,8 @@ class PathRule(NamedTuple):
         return any(map(self._is_about, {place.real, place.entry, place.written}))
 
     def _is_about(self, path: str) -> bool:
+        if any(glob.fits(path) for glob in self.anywhere):
+            return True
         if self.below is not None:
             return self.matches(path) or (under(path, self.root) and self.below.fits(path))
         if self.begins:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from executor_permissions.judge.options import Walk
+    from executor_permissions.judge.options._entry import Grammar
 
 _MAX_NESTING = 8
 # Programs that tell about a file but do not show what is in it: they may be given files that nobody has seen.
@@ -26,6 +27,8 @@ _SHOW_NO_CONTENT = frozenset(
 )
 _GREPS = frozenset({"grep", "egrep", "fgrep"})
 _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")
+# Options in front of a sub-command that choose what it is about: they are the command's as well.
+_CHOOSING = frozenset("-n --namespace -w --workspace --workspaces --include-workspace-root --omit --include".split())
 _LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-match", "--count", "--quiet", "--silent"})
 
 
@@ -129,8 +132,28 @@ def _tells_no_content(words: list[str]) -> bool:
 
 
 def _without_leading_options(words: list[str], found: Walk) -> list[str] | None:
-    """``git --no-pager log`` is ``git log``, and ``make -j4 test`` is ``make test``: such options change nothing."""
+    """
+    ``git --no-pager log`` is ``git log``, and ``make -j4 test`` is ``make test``: such options change nothing.
+
+    Those that choose what the command is about go behind it: ``kubectl -n x get pods`` is ``kubectl get pods -n x``.
+    """
     grammar = grammar_of(words[0])
     if grammar is None or (grammar.subs is None and words[0] != "make"):
         return None
-    return [words[0], *words[found.lead :]]
+    chosen = _choosing(words[1 : found.lead], grammar) if grammar.subs is not None else []
+    own = words[found.lead :]
+    at = own.index("--") if "--" in own else len(own)
+    return [words[0], *own[:at], *chosen, *own[at:]]
+
+
+def _choosing(options: list[str], grammar: Grammar) -> list[str]:
+    """The words among *options* that say what a command is about, with their values."""
+    chosen: list[str] = []
+    at = 0
+    while at < len(options):
+        option = grammar.options.get(options[at])
+        following = at + (2 if option is not None and option.arity == 1 else 1)
+        if any(options[at].startswith(name) for name in _CHOOSING):
+            chosen += options[at:following]
+        at = following
+    return chosen

@@ -1,5 +1,6 @@
 """What a ``*`` in a rule about an argument of no known kind covers: text that is as plain as the rule."""
 
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import re
@@ -9,10 +10,19 @@ from executor_permissions.judge._lexical import has_hidden_characters
 
 SHELL_MARKS = re.compile(r"[;&|<>()$`\\\n*?{}\[\]!#~'\"]")
 _DOTS = re.compile(r"\.\.|%")  # as they are, or encoded
-_COMMANDS = frozenset(
-    {"command", "cmd", "commandline", "command_line", "commandLine", "shell_command", "script", "exec"}
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+# In the name of an argument: what it holds is run.
+COMMAND_WORDS = frozenset(
+    "command commands commandline cmd cmds cmdline script scripts shell bash sh exec run code eval argv args".split()
 )
-_STATEMENTS = frozenset({"sql", "query", "statement"})
+_STATEMENTS = frozenset({"sql", "query", "statement", "statements", "q"})
+_HOSTS = frozenset({"host", "hostname", "domain", "server", "site", "origin", "endpoint", "address", "remote"})
+_NO_HOST = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def words_of(name: str) -> list[str]:
+    """The words in the name of an argument, in small letters: of ``shell_command`` and ``shellCommand`` both."""
+    return [word.lower() for word in _WORD.findall(name)]
 
 
 def is_plain_for(rule: str, value: str) -> bool:
@@ -28,6 +38,9 @@ def is_plain_for(rule: str, value: str) -> bool:
 
 def is_more_than_one(name: str, rule: str, value: str) -> bool:
     """Whether the argument *name*, by that name a command or a statement, may be several of them."""
-    if name in _COMMANDS:
+    words = words_of(name)
+    if not _HOSTS.isdisjoint(words) and rule.startswith(f"{STAR}."):
+        return _NO_HOST.search(value) is not None
+    if not COMMAND_WORDS.isdisjoint(words):
         return bool(rule.strip(STAR)) and SHELL_MARKS.search(value) is not None
-    return name in _STATEMENTS and bool(rule.strip(STAR)) and ";" in value.rstrip().rstrip(";")
+    return not _STATEMENTS.isdisjoint(words) and bool(rule.strip(STAR)) and ";" in value.rstrip().rstrip(";")

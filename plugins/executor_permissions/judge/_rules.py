@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
+from executor_permissions.judge._scene import Scene
 from executor_permissions.judge._tokenize import OPERATORS, as_text, tokenize, unquoted
-from executor_permissions.judge._values import Call, CallPattern, Scene, ValueRule, guess_kind, split_call, typed
+from executor_permissions.judge._values import Call, CallPattern, ValueRule, guess_kind, split_call, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +33,7 @@ KINDS: dict[str, dict[str, str]] = {
 }
 OURS = frozenset(KINDS) - {"cli_based_tool"}  # they take a path as it is written
 MCP_WILDCARD = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+__\*\Z")
+_HOME = re.compile(r"\A(?:\$HOME|\$\{HOME\})(?=/|\Z)")
 _PLACEHOLDER = re.compile(r"\$?\{(project|home)\}")
 
 
@@ -73,7 +75,7 @@ class Placeholders(NamedTuple):
 
     def expand_token(self, token: str) -> str:
         """The same for a word of a shell pattern, in which a ``~`` in front is the home folder."""
-        word = self.expand(token)
+        word = _HOME.sub("~", self.expand(token))
         return escaped(self.home) + word[1:] if word == "~" or word.startswith("~/") else word
 
 
@@ -98,11 +100,13 @@ class ShellRule(NamedTuple):
 
     Attributes:
         holds_in: Of one that a person's answer has made: whether it holds in all of these resolved folders.
+        leads: Of such a one: whether it holds where words of the command lead there through links.
     """
 
     text: str
     patterns: tuple[TokenPattern, ...]
     holds_in: Callable[[frozenset[str]], bool] | None = None
+    leads: Callable[[frozenset[tuple[str, str]]], bool] | None = None
 
 
 def _no_rules() -> dict[str, list[ShellRule]]:
@@ -287,6 +291,7 @@ class RuleList:
         for text, call in self._calls:
             if any(self._is_about(call.tool, name) for name in names):
                 rules.calls.append(self._call(text, tool, call, kinds))
+                self._of_line(rules, text, call, kinds)
         for section in self._arguments:
             for written, arguments in section.items():
                 if any(self._is_about(written, name) for name in names):
@@ -297,6 +302,16 @@ class RuleList:
         else:
             rules.anywhere = self._anywhere
         return rules
+
+    def _of_line(self, rules: ToolRules, text: str, call: Call, kinds: Mapping[str, str]) -> None:
+        """``runCommand(command=rm *)``, which forbids a line that fits, is about the commands in one as well."""
+        shells = [name for name, kind in kinds.items() if kind == "shell"]
+        written = call.anything if not call.arguments else call.arguments.get(shells[0]) if shells else None
+        if self._narrow or not shells or len(call.arguments) > 1 or not written:
+            return
+        rule = shell_rule(written, self._places)
+        if rule is not None and len(rule.patterns) == 1:
+            rules.commands.setdefault(shells[0], []).append(rule._replace(text=text))
 
     def _whole(self, names: tuple[str, ...]) -> str | None:
         for name in names:

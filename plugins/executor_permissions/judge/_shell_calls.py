@@ -1,5 +1,7 @@
 """The arguments of a shell tool: the commands to judge, and what stands beside them and changes what they do."""
 
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -9,26 +11,31 @@ from typing import TYPE_CHECKING, Any
 from executor_permissions.judge import _programs
 from executor_permissions.judge._links import Links
 from executor_permissions.judge._paths import UnclearPathError, under
+from executor_permissions.judge._plain_value import words_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_scope import Outcome
+from executor_permissions.judge._split_words import MAX_PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules, Session
-    from executor_permissions.judge._values import Scene
 
-CWD_NAMES = frozenset({"cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "dir", "directory"})
+CWD_NAMES = frozenset("cwd workdir workingdir workingdirectory currentdirectory dir directory chdir cd folder".split())
 _APPENDED_NAMES = frozenset(
     {"args", "arguments", "argv", "params", "parameters", "options", "flags", "extra_args", "extraArgs"}
 )
 _ONE_COMMAND = re.compile(r"[\w./:=@%+, -]+\Z")  # some tools drop the words beside what needs a shell
-_ENV_NAMES = frozenset({"env", "environment", "environ", "env_vars"})
-_SHELL_NAMES = frozenset({"shell", "interpreter", "executable"})
-_INPUT_NAMES = ("stdin", "input")
-_BESIDE = _ENV_NAMES | _SHELL_NAMES | frozenset(_INPUT_NAMES)
+# What stands beside a command is known by the words in its name: "envVars" and "environment_variables" are "env".
+_ENV_WORDS = frozenset({"env", "envs", "environment", "environ", "vars", "variables"})
+_SHELL_WORDS = frozenset({"shell", "interpreter", "executable"})
+_INPUT_WORDS = frozenset({"stdin", "input"})
+_RUN_WORDS = frozenset({"command", "commands", "cmd", "cmds", "commandline", "cmdline", "script", "scripts", "code"})
+_WHERE_WORDS = frozenset("host hostname container image pod machine node user username sudo root privileged".split())
 _POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
+_SYSTEM = frozenset({"", "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"})
 
 
 def outcomes(
@@ -68,7 +75,7 @@ def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[
         if value is None:
             continue
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            yield lambda judging, words=value: judging.words([*words])  # type: ignore[misc]  # bound at once
+            yield _of_words(value)
             if kind == "argv":
                 continue
         if not isinstance(value, str) or kind == "argv":
@@ -90,6 +97,14 @@ def _texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[
                 yield lambda judging, text=quoted: judging.text(text)  # type: ignore[misc]  # bound at once
 
 
+def _of_words(words: list[str]) -> Callable[[Judging], Outcome]:
+    """What is to be judged of a list of words; of very many, as of a line with so many, only what is denied."""
+    if len(words) <= MAX_PARTS:
+        return lambda judging: judging.words([*words])
+    line = " ".join(map(_quoted, words))
+    return lambda judging: judging.text(line)
+
+
 def _appended(name: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> list[Any] | None:
     """What goes behind the command of the argument *name*: a list of words, or a text of them."""
     item = args[name]
@@ -101,9 +116,8 @@ def _appended(name: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> l
 
 def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool, str | None]:
     """Where the command starts, whether that is another folder than usual, and why it is none of the project's."""
-    for name in CWD_NAMES & args.keys():
-        value = args[name]
-        if value is None:
+    for name, value in args.items() if len(args) > 1 else ():
+        if value is None or not is_folder(name):
             continue
         if not isinstance(value, str):
             return scene.base, True, f"{name} is no text"
@@ -117,29 +131,59 @@ def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool,
     return scene.base, False, None
 
 
-def beside(args: dict[str, Any], outside: str | None) -> Iterable[Part]:
-    """What stands beside a command and changes what it does: folder, environment, shell."""
-    return () if outside is None and _BESIDE.isdisjoint(args) else _beside(args, outside)
+def is_folder(name: str) -> bool:
+    """Whether the argument *name* of a tool that runs commands is the folder that they run in."""
+    return name.replace("_", "").replace("-", "").lower() in CWD_NAMES
 
 
-def _beside(args: dict[str, Any], outside: str | None) -> Iterable[Part]:
+def beside(args: dict[str, Any], outside: str | None, known: Collection[str]) -> Iterable[Part]:
+    """
+    What stands beside a command and changes what it does: folder, environment, shell.
+
+    Args:
+        outside: What `folder` says.
+        known: The arguments that are judged elsewhere.
+    """
+    return () if outside is None and len(args) == 1 else _beside(args, outside, known)
+
+
+def _beside(args: dict[str, Any], outside: str | None, known: Collection[str]) -> Iterable[Part]:
     if outside is not None:
         yield Part("", "ask", None, outside, "default")
-    for name in _ENV_NAMES & args.keys():
-        variables = args[name]
-        if variables is None:
+    for name, value in args.items():
+        if name in known or value is None or value is False or is_folder(name):
             continue
-        pairs = variables if isinstance(variables, dict) else {"": ""}
-        for variable, value in pairs.items():
-            if not _programs.is_safe_variable(str(variable), str(value)):
-                yield Part(f"{name} {variable}", "ask", None, f"it sets the variable {variable}", "invalid")
-    for name in _SHELL_NAMES & args.keys():
-        shell = args[name]
-        if isinstance(shell, str) and os.path.basename(shell) not in _POSIX_SHELLS:  # noqa: PTH119 -- text, not a file
+        words = words_of(name)
+        if not _ENV_WORDS.isdisjoint(words):
+            yield from _variables(name, value)
+        elif not _SHELL_WORDS.isdisjoint(words):
+            yield from _shell(name, value)
+        elif not _INPUT_WORDS.isdisjoint(words):
+            if value:
+                yield Part(name, "ask", None, "it is sent a text that is not judged", "invalid")
+        elif value not in ("", [], {}) and _is_about_all(words, value):
+            why = f"nobody here knows what its argument {name} makes of the command"
+            yield Part(name, "ask", None, why, "invalid")
+
+
+def _is_about_all(words: Sequence[str], value: object) -> bool:
+    """Whether an argument with these words in its name says what runs as well, where, or as whom: the last tells."""
+    last = next((word for word in reversed(words) if word not in ("id", "name")), "")
+    return last in _WHERE_WORDS or (last in _RUN_WORDS and isinstance(value, str | list | dict))
+
+
+def _variables(name: str, variables: object) -> Iterable[Part]:
+    pairs = variables if isinstance(variables, dict) else {"": ""}
+    for variable, value in pairs.items():
+        if not _programs.is_safe_variable(str(variable), str(value)):
+            yield Part(f"{name} {variable}", "ask", None, f"it sets the variable {variable}", "invalid")
+
+
+def _shell(name: str, shell: object) -> Iterable[Part]:
+    if isinstance(shell, str):
+        folder_of_it, program = os.path.split(shell)
+        if program not in _POSIX_SHELLS or folder_of_it not in _SYSTEM:
             yield Part(f"{name} {shell}", "ask", None, f"{shell} is not a shell that can be judged", "invalid")
-    for name in _INPUT_NAMES:
-        if args.get(name):
-            yield Part(name, "ask", None, "it is sent a text that is not judged", "invalid")
 
 
 def _invalid(why: str) -> Outcome:

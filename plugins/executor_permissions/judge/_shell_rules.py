@@ -14,6 +14,7 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_places import Use, uses_of
 from executor_permissions.judge._shell_runs import Run, Runs
+from executor_permissions.judge._through_links import through_links
 from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge._urls import spelled_out, with_unknown_addresses
 from executor_permissions.judge._words import KNOWN
@@ -202,11 +203,21 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
         known = [with_public_words(candidate) for candidate in candidates]
         for rule, scope in answers:
             if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
-                if rule.holds_in is not None and not rule.holds_in(_resolved(step.folders, path or "", links)):
+                if not _holds(rule, candidates, _resolved(step.folders, path or "", links), links):
                     continue
                 method = "session_whitelist" if scope == "session" else "grant"
                 part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
                 yield Way(part, any(one.program == "git" for one in candidates), path, rule.patterns[0])
+
+
+def _holds(rule: ShellRule, commands: Sequence[Command], folders: Folders, links: Links) -> bool:
+    """Whether *rule*, an answer, is about *commands* in *folders*, and about the files that they mean there."""
+    if rule.holds_in is not None and not rule.holds_in(folders):
+        return False
+    if rule.leads is None:
+        return True
+    words = [str(word) for command in commands for word in command.words]
+    return rule.leads(through_links(words, folders, links.real))
 
 
 def _resolved(folders: Folders, path: str, links: Links) -> Folders:

@@ -114,7 +114,7 @@ class TokenPattern:
         self._paths = tuple(map(Wildcard.of, operands)) if are_paths else ()
         self._operands = tuple(_with_gaps(operands))
         ends = len(self.tokens) == 1 or STAR in rest or bool(keys) or _goes_on(self.tokens[-1])
-        self._open = self.tail or self.prefix or ends
+        self._open = self.tail or self.prefix or ends or self.tokens[-1] in self._options  # "git push x --force" too
         glued = any(text is None and token != STAR for token, text in zip(self.tokens, self.literals, strict=True))
         more = STAR if self.prefix else " *" if self.tail else ""
         self._whole = Wildcard.of(" ".join(self.tokens) + more) if glued else None

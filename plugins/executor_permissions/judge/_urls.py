@@ -42,6 +42,7 @@ _NUMERIC = re.compile(
 )
 _SHORT = 6  # digits of a number that is no address: a port
 _BLANK = re.compile(r"[\s\\]")
+END_OF_HOST = re.compile(r"[/?#]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 
@@ -230,19 +231,21 @@ def _as_ipv4(parsed: Parsed) -> Parsed | None:
 class UrlRule:
     """
     A rule about URLs. ``*`` stays within the host, or between two slashes; ``**`` crosses them; a ``/*`` at the end
-    covers everything below.
+    covers everything below. To allow, none goes on in the name of a host.
 
     Args:
         text: As written, with the placeholders replaced.
     """
 
-    __slots__ = ("_bare", "_beginnings", "_exact", "_glob", "_glob_parts", "_text")
+    __slots__ = ("_bare", "_beginnings", "_exact", "_glob", "_glob_parts", "_text", "_whole_host")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._exact: str | None = None
         self._glob_parts: tuple[Wildcard, Wildcard, TreeWildcard] | None = None
         plain_text = literal(text)
+        # "https://x.com*" is x.com, and not x.com.example.
+        self._whole_host = whole_host(text) if plain_text is None else None
         if plain_text is not None:
             read = whatwg(plain_text)
             self._exact = read.text if read is not None else None
@@ -262,7 +265,8 @@ class UrlRule:
             return False
         if self._glob_parts is not None:
             scheme, host, rest = self._glob_parts
-            return scheme.fits(read.scheme) and host.fits(read.host) and rest.fits(read.rest)
+            is_host = host.fits(read.host) if self._whole_host is None else read.host == self._whole_host
+            return scheme.fits(read.scheme) and is_host and rest.fits(read.rest)
         return read.text == self._exact
 
     def catches(self, value: str) -> Match:
@@ -283,6 +287,26 @@ class UrlRule:
         return text.startswith(self._beginnings)
 
 
+def whole_host(rule: str) -> str | None:
+    """The host of an address of a rule whose ``*`` may go on in its name, without that; None if its host has an end."""
+    _, separator, rest = rule.partition("://")
+    end = END_OF_HOST.search(rest)
+    host = rest[: end.start()] if end else rest
+    return host.partition(STAR)[0].rstrip(".:").lower() if separator and host_kind(host) == "open" else None
+
+
+def host_kind(host: str) -> str:
+    """How a host of a rule is compared: as it is, any, those below a domain, any port, or no further than the ``*``."""
+    if STAR not in host:
+        return "whole"
+    if not host.strip(STAR):
+        return "any"
+    before, _, after = host.rpartition(STAR)
+    if after[:1] == "." and after.strip("."):
+        return "below"
+    return "port" if before[-1:] == ":" and not after and STAR not in before else "open"
+
+
 def _beginning(text: str) -> str:
     """The beginning of a URL that a rule names, with its host in the form that the readings have."""
     read = whatwg(text)
@@ -297,8 +321,10 @@ def _glob_parts(text: str) -> tuple[Wildcard, Wildcard, TreeWildcard] | None:
     scheme, separator, rest = text.partition("://")
     if not separator:
         return (Wildcard.of(STAR), Wildcard.of(STAR), TreeWildcard.of("**")) if text == "**" else None
-    cut = re.search(r"[/?#]", rest)
-    host, path = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "/")
+    cut = END_OF_HOST.search(rest)
+    host, path = (
+        (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "/" if whole_host(text) is None else "/*")
+    )
     if STAR not in host:
         read = whatwg(f"{scheme.replace(STAR, '')}://{host}/")
         host = read.host if read is not None else host

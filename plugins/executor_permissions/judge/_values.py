@@ -8,15 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor_permissions.judge import _lexical
-from executor_permissions.judge._globs import Wildcard, literal
-from executor_permissions.judge._path_texts import is_plain, may_become, spellings
-from executor_permissions.judge._paths import PathRule, Place, UnclearPathError, locate
+from executor_permissions.judge._globs import Wildcard, literal, pieces_of
+from executor_permissions.judge._path_texts import is_plain, may_become
+from executor_permissions.judge._paths import PathRule, UnclearPathError, under
 from executor_permissions.judge._plain_value import SHELL_MARKS, is_more_than_one, is_plain_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from executor_permissions.judge._paths import Resolve
+    from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._urls import UrlRule
 
@@ -29,43 +29,12 @@ PATH_NAMES = frozenset(
 _SURE_PATH_NAMES = PATH_NAMES - set("source target from to input output root destination src dst".split())
 URL_NAMES = frozenset({"url", "uri", "urls", "endpoint", "href"})
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~(?:/|\Z)|\.\.?(?:/|\Z))")
-_LONGEST_PATH = 4096  # PATH_MAX of Linux
-_MOST_PLACES = 500  # paths that one call may name; each is looked up, which takes 20 µs
 _LONGEST_NUMBER = 64
 _MOST_WORDS = 200  # of a text that may be addresses
 _MOST_SPELLED = 2000
 _ENCODED = re.compile(r"://|%[0-9A-Fa-f]{2}|\\")  # in an address that may be spelled otherwise
+_BETWEEN = re.compile(r"[\s,;|]+")  # words, and the items of a list that is a text
 _DOT = re.compile("[.\u3002\uff0e\uff61]")
-
-
-class Scene:
-    """
-    What paths are relative to, for the judging of one call; a path is looked up once.
-
-    Attributes:
-        base: The folder that relative paths start from.
-        home: What ``~`` stands for.
-        resolve: Resolves paths in place of `executor.paths`, if given.
-    """
-
-    __slots__ = ("_found", "base", "home", "resolve")
-
-    def __init__(self, base: str, home: str, resolve: Resolve | None = None) -> None:
-        self.base = base
-        self.home = home
-        self.resolve = resolve
-        self._found: dict[str, Place] = {}
-
-    def locate(self, value: str) -> Place:
-        """Where *value* leads. Raises `UnclearPathError`."""
-        place = self._found.get(value)
-        if place is None:
-            if len(value) > _LONGEST_PATH:
-                raise UnclearPathError(f"{value[:80]!r}… is longer than any path")
-            if len(self._found) >= _MOST_PLACES:
-                raise UnclearPathError("it names more paths than are looked at")
-            place = self._found[value] = locate(value, self.base, self.home, self.resolve)
-        return place
 
 
 def guess_kind(name: str, texts: tuple[str, ...]) -> str | None:
@@ -153,7 +122,8 @@ class ValueRule:
         if self._url is not None:
             return isinstance(value, str) and self._url.allows(value)
         if self._glob is not None:
-            return isinstance(value, str) and self._glob.fits(value) and is_plain_for(self.value, value)
+            fits = isinstance(value, str) and self._glob.fits(value) and is_plain_for(self.value, value)
+            return fits and ("/" not in self.value or self._stays(value, scene))
         return type(value) is type(self.value) and bool(value == self.value)
 
     def _allows_path(self, rule: PathRule, value: str, scene: Scene) -> bool:
@@ -164,6 +134,16 @@ class ValueRule:
         except UnclearPathError:
             return False
 
+    def _stays(self, value: str, scene: Scene) -> bool:
+        """Whether *value*, should it be a path, leads by no link out of the folder in front of the first ``*``."""
+        try:
+            place = scene.locate(value)
+            if place.real == place.written:
+                return True
+            return under(place.real, scene.locate(pieces_of(self.value)[0].rpartition("/")[0] or "/").real)
+        except UnclearPathError:
+            return True  # it is none
+
     def is_spread(self, name: str, value: Any) -> bool:
         """Whether its wildcards cover in *value*, an argument called *name*, more than the one thing it names."""
         return self._glob is not None and isinstance(value, str) and is_more_than_one(name, self.value, value)
@@ -173,7 +153,7 @@ class ValueRule:
     def catches(self, value: Any, scene: Scene) -> Match:
         """Whether *value*, or anything in it, is what the rule names (2), or may be (1)."""
         best: Match = 0
-        for item in scalars(value):
+        for _, item in dict.fromkeys((type(item), item) for item in scalars(value)):  # each once
             match = self._catches_text(item, scene) if isinstance(item, str) else self._catches_scalar(item)
             if match == 2:
                 return 2
@@ -186,13 +166,14 @@ class ValueRule:
         if self._url is not None:
             return self._url.catches(item)
         if self._glob is not None:
-            fits = self._glob.fits(item) or self._folded.fits(item.strip().casefold())
+            fits = self._glob.fits(item) or any(map(self._folded.fits, _statements(item)))
             return 2 if fits or any(map(self._folded.fits, addresses(item))) else 0
         return 2 if self._in_text(item) else 0
 
     def _catches_path(self, rule: PathRule, item: str, scene: Scene) -> Match:
         maybe = False
-        for text in (item,) if self._ours else spellings(item):
+        texts = [item] if self._ours else scene.spellings(item)
+        for text in texts or [item]:
             try:
                 place = scene.locate(text)
             except UnclearPathError:
@@ -202,7 +183,7 @@ class ValueRule:
                 maybe = maybe or (not self._ours and may_become(place.written, rule.root))
             if found:
                 return 2
-        return 1 if maybe else 0
+        return 1 if maybe or not texts else 0
 
     def _catches_scalar(self, item: Any) -> Match:
         """A number, true, false or null: as it is, and as the text that a tool may make of it."""
@@ -218,12 +199,20 @@ class ValueRule:
         given = item.strip().casefold()
         if not wanted:
             return not given
-        if given == wanted or wanted in given.split() or _same_number(given, self.value):
+        if given == wanted or wanted in _BETWEEN.split(given) or _same_number(given, self.value):
             return True
         if not given.startswith(wanted):
             return False
         following = given[len(wanted)]
         return not (wanted[-1].isalnum() and (following.isalnum() or following == "_"))
+
+
+def _statements(item: str) -> Iterator[str]:
+    """*item* with its blanks as they are and as one each, and what stands behind each ``;`` of it."""
+    folded = item.strip().casefold()
+    yield folded
+    for one in folded.split(";", _MOST_WORDS):
+        yield " ".join(one.split())
 
 
 def _json_text(value: Any) -> str:
@@ -254,13 +243,18 @@ class CallPattern:
         anything: A glob for whichever argument, if there is one.
     """
 
-    __slots__ = ("_anything", "arguments", "text", "tool")
+    __slots__ = ("_address", "_anything", "arguments", "text", "tool")
 
     def __init__(self, text: str, tool: str, arguments: dict[str, ValueRule], anything: str | None = None) -> None:
         self.text = text
         self.tool = tool
         self.arguments = arguments
         self._anything = Wildcard.of(anything) if anything is not None else None
+        self._address: UrlRule | None = None
+        if anything is not None and _lexical.looks_like_url(anything):
+            from executor_permissions.judge._urls import UrlRule  # as in `ValueRule`
+
+            self._address = UrlRule(anything)
 
     @property
     def is_free(self) -> bool:
@@ -268,19 +262,26 @@ class CallPattern:
         return not self.arguments and self._anything is None
 
     def allows(self, args: dict[str, Any], scene: Scene) -> bool:
-        """Whether every argument that it names is there and fits, and one fits what it says of whichever."""
-        if self._anything is not None and not any(self._fits_plainly(value) for value in args.values()):
+        """Whether every argument that it names is there and fits, and every text in it what it says of whichever."""
+        if self._anything is not None and not self._fits_throughout(args):
             return False
         return all(
             name in args and rule.allows(args[name], scene) and not rule.is_spread(name, args[name])
             for name, rule in self.arguments.items()
         )
 
-    def _fits_plainly(self, value: Any) -> bool:
+    def _fits_throughout(self, args: dict[str, Any]) -> bool:
+        """Whether there is a text and all fit: else whoever calls writes the one that does beside what it is about."""
+        texts = [item for value in args.values() for item in scalars(value) if isinstance(item, str)]
+        return bool(texts) and all(map(self._fits_plainly, texts))
+
+    def _fits_plainly(self, value: str) -> bool:
         """A glob over whatever argument there is allows no text that a shell would take for more than words."""
-        if self._anything is None or not isinstance(value, str) or _lexical.has_hidden_characters(value):
+        if self._anything is None or _lexical.has_hidden_characters(value) or not self._anything.fits(value):
             return False
-        return SHELL_MARKS.search(value) is None and self._anything.fits(value)
+        if self._address is not None and not self._address.allows(value):
+            return False
+        return SHELL_MARKS.search(value) is None
 
     def catches(self, args: dict[str, Any], scene: Scene) -> Match:
         """Whether every argument that it names fits (2), or may (1)."""

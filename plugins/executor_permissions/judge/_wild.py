@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from executor_permissions.judge._globs import STAR, Wildcard, filled, literal, pieces_of
 from executor_permissions.judge._tokenize import unquoted
 from executor_permissions.judge._unpacks import is_git
+from executor_permissions.judge._urls import END_OF_HOST, host_kind, whole_host
 from executor_permissions.judge._words import Glob
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _KEY = re.compile(r"(?:--?[A-Za-z][\w-]*|[A-Za-z_]\w*)=")
 _JOINTS = re.compile(r"[/\\:=@,{}?&#]")
 _UP = re.compile(r"\.\.(?:;|\Z)")
 _ELSEWHERE = re.compile(r"-|(?:\A|[:=@,])[/~]")
-_END_OF_HOST = re.compile(r"[/?#]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.@-]*\Z")
 _HOST = re.compile(r"[A-Za-z0-9.-]*\Z")
 _PORT = re.compile(r":[0-9]{1,5}\Z")
@@ -103,24 +103,8 @@ def folder_of(token: str) -> str:
 
 def open_host(token: str) -> str | None:
     """How to write an address of a rule whose ``*`` may go on in the name of its host; None if it is whole."""
-    scheme, separator, rest = token.partition("://")
-    end = _END_OF_HOST.search(rest)
-    host = rest[: end.start()] if end else rest
-    if not separator or _host_kind(host) != "open":
-        return None
-    return f"{scheme}://{host.partition(STAR)[0].rstrip('.:')}/*"
-
-
-def _host_kind(host: str) -> str:
-    """How a host of a rule is compared: as it is, any, those below a domain, any port, or no further than the ``*``."""
-    if STAR not in host:
-        return "whole"
-    if not host.strip(STAR):
-        return "any"
-    before, _, after = host.rpartition(STAR)
-    if after[:1] == "." and after.strip("."):
-        return "below"
-    return "port" if before[-1:] == ":" and not after and STAR not in before else "open"
+    host = whole_host(token)
+    return f"{token.partition('://')[0]}://{host}/*" if host is not None else None
 
 
 def _is_below(rule: str, word: str) -> bool:
@@ -129,7 +113,7 @@ def _is_below(rule: str, word: str) -> bool:
     scheme, separator, given = word.partition("://")
     if not separator or not Wildcard.of(wanted).fits(scheme) or (STAR in wanted and not _SCHEME.match(scheme)):
         return False
-    cut, end = _END_OF_HOST.search(rest), _END_OF_HOST.search(given)
+    cut, end = END_OF_HOST.search(rest), END_OF_HOST.search(given)
     host, path = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "")
     name, below = (given[: end.start()], given[end.start() :]) if end else (given, "")
     if "\\" in given or not _same_host(host, name):
@@ -139,7 +123,7 @@ def _is_below(rule: str, word: str) -> bool:
 
 
 def _same_host(host: str, name: str) -> bool:
-    kind = _host_kind(host)
+    kind = host_kind(host)
     if kind == "whole":
         return name == host
     bare = _PORT.sub("", name)

@@ -50,6 +50,7 @@ class Grant:
         session: For the scope ``session``, where it outlives the process: of which session; "" is this process's.
         folders: Of a rule for one command, to allow: where that may run, resolved, or None for anywhere. The project's
             root is ``${project}``.
+        links: Of such a rule: its words that led through links, each with the end of it, or None for any.
         confine: The profile of the box that its question showed; None where none was, as in grants of older versions.
     """
 
@@ -70,6 +71,7 @@ class Grant:
     session: str = ""
     confine: ProfileName | None = None
     folders: Sequence[str] | None = None
+    links: Sequence[Sequence[str]] | None = None
 
     @property
     def kept(self) -> bool:
@@ -79,7 +81,8 @@ class Grant:
     @property
     def about(self) -> tuple[object, ...]:
         """What it is about: another one about the same says nothing else of it."""
-        return self.kind, self.rule, self.digest, None if self.folders is None else tuple(self.folders)
+        links = None if self.links is None else tuple(map(tuple, self.links))
+        return self.kind, self.rule, self.digest, None if self.folders is None else tuple(self.folders), links
 
     def to_dict(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -172,9 +175,17 @@ class GrantBook:
                 return None
             if rule is not None:
                 self._compiled[grant.rule] = rule
-        if rule is not None and grant.folders is not None and grant.verdict == "allow":
-            folders = [_moved(folder, _ROOT, self._places.project) for folder in grant.folders]
-            return rule._replace(holds_in=frozenset(folders).issuperset)
+        return self._bound(rule, grant) if rule is not None and grant.verdict == "allow" else rule
+
+    def _bound(self, rule: ShellRule, grant: Grant) -> ShellRule:
+        """*rule* where *grant* holds, and by the links that led from there when it was given."""
+        root = self._places.project
+        if grant.folders is not None:
+            folders = [_moved(folder, _ROOT, root) for folder in grant.folders]
+            rule = rule._replace(holds_in=frozenset(folders).issuperset)
+        if grant.links is not None:
+            links = [(word, _moved(end, _ROOT, root)) for word, end in grant.links]
+            rule = rule._replace(leads=frozenset(links).issuperset)
         return rule
 
     # Changing.
@@ -284,6 +295,11 @@ class GrantBook:
 def portable(folders: Iterable[str], project: str) -> tuple[str, ...]:
     """The *folders* as a `Grant` has them: of another project they are those that have the same place in it."""
     return tuple(sorted(_moved(folder, project, _ROOT) for folder in folders))
+
+
+def portable_links(links: Iterable[tuple[str, str]], project: str) -> tuple[tuple[str, str], ...]:
+    """The *links* as a `Grant` has them, likewise."""
+    return tuple(sorted((word, _moved(end, project, _ROOT)) for word, end in links))
 
 
 def _moved(folder: str, old: str, new: str) -> str:

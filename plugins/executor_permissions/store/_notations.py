@@ -6,12 +6,18 @@ from __future__ import annotations
 import os
 import re
 
+# Tools of other hosts for files and addresses, and what they call them.
+_FILE_TOOLS = {"read": "file_path", "edit": "file_path", "write": "file_path", "multiedit": "file_path", "glob": "path"}
 _SHELLS = frozenset({"bash", "shell", "sh", "terminal", "run_shell_command", "execute_command"})
 _CALL = re.compile(r"(\w+)\((.+)\)\Z")
+_SERVER = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+\Z")
 _NAMED = re.compile(r"\w+=")
 # A ":" is none of their sub-commands; scripts of yarn, rake and others have it.
 _SUB_COMMANDS = r"git|npm|docker|podman|kubectl|cargo|go|pip3?|gh|apt|brew|systemctl|helm|terraform"
 _COLON = re.compile(rf"(?:[\w./-]+|(?:{_SUB_COMMANDS}) [\w-]+):\*\Z")
+_OPTION_COLON = re.compile(r".* --?[\w-]+:\*\Z")
+_EITHER = re.compile(r"\(?[\w-]+(?:\|[\w-]+)+\)?\Z")
+_ONE_OF = re.compile(r"\[[^\]\s]+\]")
 _REGULAR = re.compile(r"\^|\\b\w|.*\\[bswd](?![\w/])|.*(?<!\.)\.\*\$?\Z")
 _REGULAR_SIGNS = re.compile(r"^\^|\\b|\$\Z")
 _OPTION_CLASS = re.compile(r"( -[A-Za-z]*)\[([A-Za-z]+)\]\S*")
@@ -33,17 +39,55 @@ def about_pattern(text: str, *, is_tool: bool) -> str | None:
         command = call[2].removesuffix(":*")
         command = command if command == call[2] else f"{command} *"
         return f"{text!r} is about a tool named {call[1]}: commands are written as they are, {command!r}"
+    file = _FILE_TOOLS.get(call[1].lower()) if call is not None else None
+    if call is not None and file is not None and not _NAMED.match(call[2]):
+        return f"{text!r} looks for this very text in any argument: write {f'{call[1]}({file}={call[2]})'!r} for files"
+    if text[:1] == "!" and text[1:2] != " ":
+        return f"{text!r} is about a program whose name begins with '!': no rule is the opposite of another"
+    if _OPTION_COLON.match(text):
+        return f"{text!r} is about an option with a ':' in its name: write {text[:-2] + ' *'!r}"
     if _COLON.match(text):
         return f"{text!r} is about a program or sub-command with a ':' in its name: write {text[:-2] + ' *'!r}"
     if _REGULAR.match(text):
         plain = _REGULAR_SIGNS.sub("", text).replace(r"\s+", " ").replace(r"\s", " ").replace(".*", "*").strip()
         plain = plain if plain.endswith("*") else f"{plain} *"
         return f"{text!r} is taken as it is written, and no regular expression: write {plain!r}"
+    if call is None:
+        found_in_word = _about_words(text)
+        if found_in_word is not None:
+            return found_in_word
     found = _OPTION_CLASS.search(text)
     if found is not None:
         each = [text[: found.start()] + found[1] + letter + text[found.end() :] for letter in found[2][:_MOST_WRITTEN]]
         return f"{text!r} has brackets, which stand for themselves: write a rule for each, {_told(each)}"
     return None
+
+
+def _about_words(text: str) -> str | None:
+    """The same for the words of a command that a regular expression, or a shell, would take for several."""
+    words = text.split()
+    if len(words) == 1 and _EITHER.match(text):
+        return f"{text!r} is a line in which these run after one another: write a rule for each, " + _told(
+            [f"{one} *" for one in text.strip("()").split("|")]
+        )
+    if len(words) == 1 and text[:1] == "." and text[1:2] not in ("/", ".", ""):
+        return f"{text!r} is about a program of this name: write {'*' + text + '*'!r} for what names the file"
+    for word in words:
+        if "://" in word or word.startswith("$"):
+            continue
+        if ("?" in word and word != "?") or (word == "?" and len(words) > 1):
+            return f"{text!r} has a '?', which stands for itself: write '*' for any text"
+        one_of = _ONE_OF.match(word)
+        if one_of is not None:
+            return f"{text!r} has brackets, which stand for themselves: write {text.replace(one_of[0], '*')!r}"
+    return None
+
+
+def about_tool(text: str) -> str | None:
+    """How to write the name of a tool, where it is that of a server of the MCP."""
+    if _SERVER.match(text) is None:
+        return None
+    return f"{text!r} is a tool of this name, and not all of the server's: write {text + '__*'!r}"
 
 
 def about_path(text: str, project: str, *, denies: bool) -> str | None:

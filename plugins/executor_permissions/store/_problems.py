@@ -18,7 +18,7 @@ from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind, split_call, typed
 from executor_permissions.judge._wild import open_host
 from executor_permissions.judge.options import is_known
-from executor_permissions.store._notations import about_path, about_pattern
+from executor_permissions.store._notations import about_path, about_pattern, about_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,8 +113,11 @@ class _Trial:
     def notation(self) -> str | None:
         """How to write a rule that is in another notation: it may match something, but nothing that was meant."""
         rule = self._rule
+        if rule.path[1] == "tools":
+            return about_tool(rule.text)
         if rule.path[1] == "patterns":
-            return about_pattern(rule.text, is_tool=self._policy.is_shell_tool(rule.text.partition("(")[0]))
+            is_tool = self._policy.is_shell_tool(rule.text.partition("(")[0])
+            return about_tool(rule.text) or about_pattern(rule.text, is_tool=is_tool)
         if rule.path[1] == "arguments":
             tool, name = str(rule.path[2]), str(rule.path[3])
             if KINDS.get(tool, {}).get(name) == "path":

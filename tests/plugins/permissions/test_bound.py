@@ -65,7 +65,7 @@ CALLS = [
     ("listFiles", {}, set()),
     ("mine", {"at": ["sub", "notes.txt"]}, {swapped, folder_swapped}),
     ("mcp__a__copy", {"source": "notes.txt", "target": "new.txt"}, {swapped}),
-    ("runCommand", {"command": "cat $x > notes.txt"}, set()),
+    ("runCommand", {"command": "cat $x > notes.txt"}, {swapped}),
 ]
 
 

@@ -104,6 +104,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
     _, _, question, _ = ask("no", "mcp__tool", {}, {"agent": 5})
     assert question.text.splitlines()[2:-1] == [
         f"  folder: {os.getcwd()}",
+        "  agent: 5",
         "  always/never would remember: mcp__tool with exactly these arguments",
         "  always tool would remember: every call of mcp__tool",
         "  always is for: this session (? tells how to say otherwise)",
