@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BLOCKED = "an async tool called another one and blocked: use `await executor.acall(...)`, or `asyncio.to_thread`"
 
 
-def only_runs_on_loop(made: Prepared | BaseException, pipeline: Pipeline) -> TypeGuard[Prepared]:
+def only_runs_on_loop(made: Prepared | BaseException | None, pipeline: Pipeline) -> TypeGuard[Prepared]:
     """Whether a call may run, and only has to be put on the loop: nothing else about its tool has to be waited for."""
     if not isinstance(made, Prepared):
         return False

@@ -137,7 +137,8 @@ class Way:
             self.calls.add(call)
             self.promises.make(call)
             current.set(call)
-            prepared = self.admit(call)
+            # What plugins put around a call, they put into the context in which all of it runs.
+            prepared = None if self._observer is not None and self._observer.wanted else self.admit(call)
             if only_runs_on_loop(prepared, self.pipeline) and self.only_tools_wait(options):
                 OnLoop(self, prepared, done).begin()
             else:
@@ -158,10 +159,11 @@ class Way:
         return options.plain and self.default_timeout is None and (observer is None or not observer.wanted)
 
     def _submitted(
-        self, call: CallState, made: Prepared | BaseException, options: Options, began: float
+        self, call: CallState, made: Prepared | BaseException | None, options: Options, began: float
     ) -> Steps[Ended]:
         ended: Ended | None = None
         try:
+            made = self.admit(call) if made is None else made
             ended = (yield from self._rest(made, options)) if isinstance(made, Prepared) else made
             if self._observer is not None and self._observer.wanted:
                 self._observer.call_ended(call, ended, began)
