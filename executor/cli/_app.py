@@ -66,12 +66,14 @@ class App:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if "known" in self.__dict__:  # it was used
-            self.known.close()
-        if self._warnings is not None:
-            import logging
+        try:
+            if "known" in self.__dict__:  # it was used
+                self.known.close()
+        finally:
+            if self._warnings is not None:
+                import logging
 
-            logging.getLogger("executor").removeHandler(self._warnings)
+                logging.getLogger("executor").removeHandler(self._warnings)
 
     @cached_property
     def config(self) -> Config:

@@ -163,7 +163,7 @@ def test_what_is_answered_for_the_session_of_one_server_is_unknown_to_the_next(m
         _serve_gate, "ServeGate", lambda *args, **more: gates.append(ServeGate(*args, **more)) or gates[-1]
     )
     for rule in ("act", "other"):
-        with _made(App(json_mode=True), "ada", How()):
+        with App(json_mode=True) as app, _made(app, "ada", How()):
             session = gates[-1].plugin.session
             assert session.status()["allow"] == []
             session.allow(rule)
