@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import random
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -35,14 +34,6 @@ def workers():
     yield make
     for each in made:
         assert each.close(SECONDS), "a worker is still at work"
-
-
-@pytest.fixture
-def often_switching():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 class Held:
