@@ -5,44 +5,32 @@ from __future__ import annotations
 
 import os.path
 import re
+from typing import TYPE_CHECKING
 
 from executor_permissions.judge._globs import STAR, Wildcard, escaped, literal
+from executor_permissions.judge._pairs import pairs_of
 from executor_permissions.judge._words import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{1,3}\Z")
 # Programs whose options are whole words behind one dash.
 _WORD_OPTIONS = frozenset("find go java javac openssl terraform ffmpeg convert gcc g++ clang xrandr".split())
-# Short option -> its long spelling, where both mean the same.
-_LONG: dict[str, dict[str, str]] = {
-    "rm": {"r": "--recursive", "f": "--force", "d": "--dir", "i": "--interactive", "v": "--verbose"},
-    "chmod": {"R": "--recursive", "f": "--silent", "v": "--verbose"},
-    "chown": {"R": "--recursive", "h": "--no-dereference"},
-    "chgrp": {"R": "--recursive"},
-    "cp": {"r": "--recursive", "f": "--force", "a": "--archive"},
-    "mv": {"f": "--force"},
-    "ln": {"f": "--force", "s": "--symbolic"},
-    "git": {"f": "--force", "d": "--delete", "a": "--all", "m": "--message", "q": "--quiet", "u": "--set-upstream"},
-    "npm": {"g": "--global", "f": "--force"},
-    "docker": {"f": "--force"},
-    "pip": {"U": "--upgrade", "y": "--yes"},
-    "apt": {"y": "--yes"},
-    "apt-get": {"y": "--yes"},
-    "sed": {"i": "--in-place"},
-    "tar": {"x": "--extract", "c": "--create", "f": "--file"},
-    "curl": {"o": "--output", "O": "--remote-name", "T": "--upload-file", "d": "--data", "X": "--request"},
-    "wget": {"O": "--output-document"},
-    "kill": {"9": "--signal=KILL"},
-}
-_SAME_LETTER = {("rm", "R"): "r", ("cp", "R"): "r", ("git", "D"): "d"}
+
+# What they set may be a program that runs: a rule has to say which setting it means, ``git -c color.ui=* log``.
+_SETTINGS = frozenset(("git", name) for name in ("--config", "--config-env"))
+_OF_GIT = ("-c", "-C")
 
 
 class Given:
     """The options of a command, in whatever order and clusters they were given."""
 
-    __slots__ = ("letters", "program", "words")
+    __slots__ = ("letters", "pairs", "program", "words")
 
     def __init__(self, program: str, words: list[str]) -> None:
         self.program = os.path.basename(program)  # noqa: PTH119 -- text, not a file
+        self.pairs = pairs_of(self.program, words)
         self.words: list[str] = []
         self.letters: set[str] = set()
         for word in words[1:]:
@@ -54,14 +42,21 @@ class Given:
                 continue
             self.words.append(word)
             if word[1] != "-":
-                self.letters.update(self._letter(letter) for letter in word[1:])
+                self.letters.update(word[1:])
 
-    def _letter(self, letter: str) -> str:
-        return _SAME_LETTER.get((self.program, letter), letter)
-
-    def _has_long(self, option: str) -> bool:
+    def _spells(self, long: str) -> bool:
+        """Whether it is given: itself, or the letter for it."""
+        if not self.letters.isdisjoint(self.pairs.letters.get(long, ())):
+            return True
         # GNU programs take any beginning of a long option that is not ambiguous.
-        return any(word == option or (word[:2] == "--" and option.startswith(word)) for word in self.words)
+        names = (word.partition("=")[0] if "=" not in long else word for word in self.words)
+        return any(name == long or (len(name) > 2 and name[:2] == "--" and long.startswith(name)) for name in names)
+
+    def _means(self, letter: str) -> bool:
+        """Whether it is given: itself, or what it is spelled out."""
+        return letter in self.letters or any(
+            all(map(self._spells, longs)) for longs in self.pairs.longs.get(letter, ())
+        )
 
     def has(self, option: str) -> bool:
         """Whether *option* (of a pattern) was given, in any spelling."""
@@ -72,22 +67,37 @@ class Given:
             text = literal(option.rstrip(STAR))  # "--force*" is --force, and so -f, as well
             return text is not None and text[-1:].isalnum() and self.has(escaped(text))
         option = text
-        longs = _LONG.get(self.program, {})
         if option.startswith("--"):
             name, _, value = option.partition("=")
             if value:
                 return any(word.startswith("--") and _abbreviates(word, name, value) for word in self.words)
-            short = next((letter for letter, long in longs.items() if long == option), None)
-            return self._has_long(option) or (short is not None and short in self.letters)
+            # As another long one that is the same, too.
+            return self._spells(option) or any(
+                frozenset((option,)) in self.pairs.longs[letter] and self._means(letter)
+                for letter in self.pairs.letters.get(option, ())
+            )
         if self.program in _WORD_OPTIONS or not _CLUSTER.match(option):
             return any(word == option or word == "-" + option for word in self.words)
-        return all(
-            self._letter(letter) in self.letters
-            or (self._letter(letter) in longs and self._has_long(longs[self._letter(letter)]))
-            for letter in option[1:]
-        )
+        return all(map(self._means, option[1:]))
 
 
 def _abbreviates(word: str, name: str, value: str) -> bool:
     given, _, given_value = word.partition("=")
     return len(given) > 2 and name.startswith(given) and given_value == value
+
+
+def is_option(tokens: Sequence[str], at: int) -> bool:
+    """Whether the word there, which has a wildcard, names an option, ``-o=*``, or is all of the value of one."""
+    token, before = tokens[at], tokens[at - 1] if at else ""
+    fixed = token.partition(STAR)[0]
+    named = "=" in fixed
+    if tokens[0] == "git" and before in _OF_GIT:
+        return named if before == "-c" else fixed[-1:] in ("", "/")
+    name = before if token == STAR else fixed.partition("=")[0]
+    return (named or token == STAR) and name[:1] == "-" and (tokens[0], name) not in _SETTINGS
+
+
+def option_within(token: str) -> str:
+    """*token*, or the option that stands behind its first wildcards."""
+    within = token.lstrip(STAR)
+    return within if within[:1] == "-" and len(within) > 1 else token

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from executor_permissions.judge._given import Given
+from executor_permissions.judge._given import Given, is_option, option_within
 from executor_permissions.judge._globs import STAR, Wildcard, literal, pieces_of
 from executor_permissions.judge._tokenize import as_text, unquoted
 from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
@@ -92,10 +92,8 @@ class TokenPattern:
 
     def _count_spelled(self) -> int:
         count = 0
-        for i, (token, text) in enumerate(zip(self.tokens, self.literals, strict=True)):
-            names_option = token[:1] == "-" and "=" in token.partition("*")[0]
-            value_of_option = token == STAR and i > 0 and self.tokens[i - 1][:1] == "-"
-            if text is None and not names_option and not value_of_option:
+        for i, text in enumerate(self.literals):
+            if text is None and not is_option(self.tokens, i):
                 break
             count += 1
         return count
@@ -118,10 +116,11 @@ class TokenPattern:
         glued = any(text is None and token != STAR for token, text in zip(self.tokens, self.literals, strict=True))
         more = STAR if self.prefix else " *" if self.tail else ""
         self._whole = Wildcard.of(" ".join(self.tokens) + more) if glued else None
-        within = first.lstrip(STAR)
-        self._inner = None
-        if _begins(first) and within and literal(within) is not None and rest:
-            self._inner = TokenPattern(self.text, (within, *rest), self.tail, self.prefix)
+        # "*rm" is rm itself too, and "*--force*" an option, which may be spelled -f.
+        begun = within if _begins(first) and literal(within := first.lstrip(STAR)) is not None else first
+        plain = (begun, *(option_within(token) for token in rest))
+        differs = plain != self.tokens and begun and literal(begun) is not None and rest
+        self._inner = TokenPattern(self.text, plain, self.tail, self.prefix) if differs else None
 
     @property
     def program(self) -> str | None:

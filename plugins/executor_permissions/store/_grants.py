@@ -271,11 +271,13 @@ class GrantBook:
 
     def _read(self) -> list[Grant]:
         try:
-            value = json.loads(self._path.read_text(encoding="utf-8"))
-            return [Grant(**entry) for entry in value["grants"]]
+            text = self._path.read_text(encoding="utf-8")
+            from executor_permissions.store._stored import entries  # few people have grants
+
+            return [Grant(**entry) for entry in entries(json.loads(text))]
         except FileNotFoundError:
             return []
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             problem = f"{self._path}: the file of grants is damaged ({error}): delete it, and answer again"
             raise PermissionConfigError(problem, path=str(self._path), problems=[problem]) from error
 

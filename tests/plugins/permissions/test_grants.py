@@ -161,6 +161,47 @@ def test_a_damaged_file_of_grants_is_an_error_that_names_it(book):
         assert caught.value.path == str(book.file)
 
 
+ODD = {
+    "uses_left": [-1, "0", True, 1.5, [], float("nan")],
+    "expires": ["never", True, float("nan"), float("inf"), {}],
+    "created": [None, "0", True],
+    "verdict": ["Allow", "", None, ["allow"]],
+    "kind": ["Shell", None, 1],
+    "scope": ["always", None],
+    "folders": ["/", [1], {}],
+    "links": [["a"], [["a"]], [["a", "b", "c"]], [["a", 1]], "ab"],
+    "confine": ["none", "", 1],
+    "tool": [None, 1, ["t"]],
+    "agent": [0, False, []],
+    "digest": [None, 0],
+    "definition_hash": [0],
+    "times": [1],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in ODD.items() for value in values])
+def test_a_grant_that_says_what_none_does_is_damage(book, name, value):
+    book.file.parent.mkdir()
+    kept = {
+        "version": 1,
+        "grants": [grant("a", scope="user").to_dict(), {**grant("b", scope="user").to_dict(), name: value}],
+    }
+    book.file.write_text(json.dumps(kept))
+    with pytest.raises(PermissionConfigError, match=re.escape(f"damaged (grants[1].{name}: ")):
+        book()
+
+
+def test_every_grant_that_is_kept_is_read_again(book):
+    full = grant(
+        "a", scope="user", digest="d", definition_hash="h", definition="{}", created=1.5, expires=9e9, uses_left=3,
+        agent="me", session="s", confine="read", folders=("${project}",), links=(("x", "/y"),),
+    )  # fmt: skip
+    book().add(full, grant("b", scope="user"))
+    assert [json.dumps(one.to_dict()) for one in book().all()] == [
+        json.dumps(one.to_dict()) for one in (full, grant("b", scope="user"))
+    ]
+
+
 def test_a_view_gives_what_fits_the_call(book):
     one = book()
     args = {"b": 1, "a": [2]}

@@ -85,6 +85,35 @@ def test_what_may_be_an_operand_is_judged_as_one(row):
     assert misjudged([row], "git pull *") == []
 
 
+# Rows of (pattern, what it covers, what it does not): git's settings run programs, and so do those of other repositories.
+GIT = [
+    ("git -C * status", ["git -C sub status", "git -C sub/x status", "git -C . status"], ["git -C .. status", "git -C /x status", "git -C sub -C ../.. status", "git -C ~/x status", "git -C sub/../../x status"]),
+    ("git -C /x/* status", ["git -C /x/y status", "git -C /x/y/z status"], ["git -C /x/../y status", "git -C /y status"]),
+    ("git -C /x status", ["git -C /x status"], ["git -C /x/y status"]),
+    ("git -C * log *", ["git -C sub log -5"], ["git -C /x log -5"]),
+    ("git --git-dir=* log", ["git --git-dir=sub/x log"], ["git --git-dir=../x log", "git --git-dir=/x/.git log"]),
+    ("git --git-dir * log", ["git --git-dir sub/x log"], ["git --git-dir /x/.git log"]),
+    ("git --work-tree=* status", ["git --work-tree=sub status"], ["git --work-tree=/ status"]),
+    ("git --exec-path=* log", [], ["git --exec-path=/x log", "git --exec-path=../x log"]),
+    ("git -c * log", [], ["git -c core.pager=x log", "git -c core.fsmonitor=x log", "git -c alias.log=!x log", "git -c color.ui=always log"]),
+    ("git -c *", [], ["git -c core.pager=x log", "git -c core.fsmonitor=x status"]),
+    ("git -c * *", [], ["git -c core.pager=x log", "git -c core.fsmonitor=x status"]),
+    ("git --config-env=* log", [], ["git --config-env=core.pager=X log"]),
+    ("git -c color.ui=* log", ["git -c color.ui=always log"], ["git -c core.pager=x log", "git -c color.ui=x -c core.pager=x log"]),
+    ("git -c core.quotePath=false ls-files *", ["git -c core.quotePath=false ls-files src"], ["git -c core.fsmonitor=x ls-files src"]),
+    ("git clone -c *", [], ["git clone -c core.fsmonitor=x https://e.com/x"]),
+    ("git clone -c * https://e.com/x", [], ["git clone -c core.fsmonitor=x https://e.com/x"]),
+    ("git clone --config=* https://e.com/x", [], ["git clone --config=core.fsmonitor=x https://e.com/x"]),
+    ("git switch -c *", ["git switch -c new", "git switch -c new main"], []),
+    ("git switch -c * main", ["git switch -c new main"], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", GIT, ids=lambda row: row[0])
+def test_a_rule_says_which_setting_of_git_and_which_repository(row):
+    assert misjudged([row], "npm test *") == []
+
+
 # Rows of (pattern, what it covers, what it does not): what a rule says by an option is said once.
 PINNED = [
     ("kubectl -n staging *", ["kubectl -n staging get po -o name", "kubectl -n staging get po -oname", "kubectl -n staging get po --no-headers", "kubectl -n staging logs -f x"],

@@ -99,7 +99,7 @@ WRITES: dict[str, Entry] = {
         "--single-branch --no-single-branch --no-tags --recursive? --recurse-submodules? --shallow-submodules "
         "--no-shallow-submodules --remote-submodules --no-remote-submodules --jobs: --sparse --filter: "
         "--also-filter-submodules --dissociate --no-reject-shallow --reject-shallow --ref-format:",
-        asks="-u: --upload-pack: -c: --config: --template:code --separate-git-dir:write --reference:read "
+        asks="-u: --upload-pack: -c:! --config:! --template:code --separate-git-dir:write --reference:read "
         "--reference-if-able:read --bundle-uri: --server-option:",
     ),
     "init": Entry(

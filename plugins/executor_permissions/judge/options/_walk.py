@@ -81,10 +81,11 @@ class Walk:
         if kind in _FILES:
             for files in _FILES[kind]:
                 getattr(self, files).append(value)
-        elif kind == "code":
-            self._is_code(value, at)
-        elif kind == "!":
-            self.ask(at)
+        elif kind in ("code", "!", "!code"):
+            if kind[0] == "!":
+                self.ask(at)
+            if kind != "!":
+                self._is_code(value, at)
         elif kind == "list":
             self.reads += (value, REST)
         elif kind != "text":
@@ -314,7 +315,7 @@ def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
         if several or (word[:1] == "-" and (word in grammar.options if grammar.words else _may_be_option(word))):
             walk.ask(i)
         _options_in_files(walk, grammar, i)
-        if i == end - 1 or option.value == "!":
+        if i == end - 1 or option.value[:1] == "!":
             _value(walk, option, word, i)
     return end
 

@@ -15,7 +15,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-P --no-pager --no-replace-objects --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs "
         "--icase-pathspecs --no-lazy-fetch --no-advice -v --version --html-path --man-path --info-path",
-        asks="-C:! -c:! --git-dir:! --work-tree:! --namespace:! --exec-path? --config-env:! --super-prefix:! --attr-source:! "
+        asks="-C:!code -c:! --git-dir:!code --work-tree:!code --namespace:! --exec-path?code --config-env:! --super-prefix:! --attr-source:! "
         "-p --paginate --bare",
         traits="exact",
         subs={**READS, **WRITES},
