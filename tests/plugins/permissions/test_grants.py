@@ -194,7 +194,7 @@ def test_a_grant_that_says_what_none_does_is_damage(book, name, value):
 def test_every_grant_that_is_kept_is_read_again(book):
     full = grant(
         "a", scope="user", digest="d", definition_hash="h", definition="{}", created=1.5, expires=9e9, uses_left=3,
-        agent="me", session="s", confine="read", folders=("${project}",), links=(("x", "/y"),),
+        agent="me", confine="read", folders=("${project}",), links=(("x", "/y"),),
     )  # fmt: skip
     book().add(full, grant("b", scope="user"))
     assert [json.dumps(one.to_dict()) for one in book().all()] == [
