@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
 from executor_permissions.judge._judge_call import CallJudge, Plan
+from executor_permissions.judge._meanings import Meanings, is_shell
 from executor_permissions.judge._path_texts import may_be_one
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
-    SHELL_TOOLS,
     ListName,
     Part,
     Placeholders,
     Places,
     RuleList,
+    ShellIndex,
 )
 from executor_permissions.judge._scene import Scene
 from executor_permissions.judge._values import PATH_NAMES, scalars
@@ -79,8 +80,7 @@ class Judge:
         self.limits = tuple(limits)
         self.channel: Mapping[str, Any] = dict(channel or {})
         self._origins = dict(origins or {})
-        self._kinds = {tool: dict(arguments) for tool, arguments in (kinds or {}).items()}
-        self._shell_tools = SHELL_TOOLS | frozenset(shell_tools)
+        self._meanings = Meanings(kinds or {}, shell_tools)
         marks = Placeholders(places.project, places.home)
         self._lists = {name: RuleList(name, sections.get(name, ()), marks) for name in LISTS}
         self._plans: dict[Any, Plan] = {}
@@ -95,7 +95,7 @@ class Judge:
         if self._kept is None:
             from executor_permissions.judge._file_rules import file_rules
 
-            named = {*KINDS, *self._kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
+            named = {*KINDS, *self._meanings.kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
             tools = {name for name in named if not self.is_shell_tool(name)}
             self._kept = file_rules(self._lists["blacklist"], tools, KINDS, self.places)
         return self._kept
@@ -106,8 +106,8 @@ class Judge:
             {list_name: [section]},
             self.places,
             default=default,
-            kinds=self._kinds,
-            shell_tools=self._shell_tools,
+            kinds=self._meanings.kinds,
+            shell_tools=self._meanings.shell_tools,
         )
 
     def origin(self, list_name: str, rule: str) -> str | None:
@@ -120,7 +120,7 @@ class Judge:
 
     def is_shell_tool(self, tool: str) -> bool:
         """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""
-        return tool in self._shell_tools or "shell" in self._kinds.get(tool, {}).values()
+        return self._meanings.is_shell_tool(tool)
 
     def decide(
         self,
@@ -175,13 +175,13 @@ class Judge:
             raise InvalidError("the tool's name is no text", deny=True)
         if not _NAME.match(tool):
             raise InvalidError(f"the tool's name {tool[:80]!r} is not one that rules can be written for")
-        kinds = {**KINDS.get(tool, {}), **declared, **self._kinds.get(tool, {})}
-        if tool in self._shell_tools and "shell" not in kinds.values():
-            kinds["command"] = "shell"
-        is_shell = "shell" in kinds.values() or "argv" in kinds.values()
-        deny, ask, allow = (self._lists[name].for_tool(tool, kinds, is_shell=is_shell) for name in LISTS)
+        own, kinds = self._meanings.own(tool, declared), self._meanings.of_any(tool, declared)
+        means = {"blacklist": kinds, "ask": kinds, "whitelist": own}
+        deny, ask, allow = (
+            self._lists[name].for_tool(tool, means[name], is_shell=is_shell(means[name])) for name in LISTS
+        )
         plan = Plan(tool, kinds, deny, ask, allow, None)
-        if is_shell:
+        if is_shell(kinds):
             plan.shell = (self._shell_rules(plan, fits=False), self._shell_rules(plan, fits=True))
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
         if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
@@ -383,7 +383,7 @@ class Judge:
         return Rules(
             deny=self._lists["blacklist"].shell,
             ask=self._lists["ask"].shell,
-            allow=self._lists["whitelist"].shell,
+            allow=plan.allow.shell or ShellIndex(),
             denying=plan.deny.about_commands(),
             asking=plan.ask.about_commands(),
             allowing=plan.allow.about_commands(arguments=fits),

@@ -286,7 +286,7 @@ class RuleList:
     def for_tool(self, tool: str, kinds: Mapping[str, str], *, is_shell: bool) -> ToolRules:
         """What this list says about *tool*, whose arguments mean *kinds*."""
         rules = ToolRules()
-        names = (tool,) if self._narrow else _names_of(tool)
+        names = (tool,) if self._narrow else names_of(tool)
         rules.whole = self._whole(names)
         for text, call in self._calls:
             if any(self._is_about(call.tool, name) for name in names):
@@ -392,6 +392,6 @@ def _rules_in(section: Mapping[str, Any]) -> Iterable[str]:
             yield from (str(value) for value in values)
 
 
-def _names_of(tool: str) -> tuple[str, ...]:
+def names_of(tool: str) -> tuple[str, ...]:
     """For denying: an id of several parts (``namespace:name:version``) is each of them as well."""
     return (tool, *tool.split(":")) if ":" in tool else (tool,)
