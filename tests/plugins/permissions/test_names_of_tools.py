@@ -1,4 +1,4 @@
-"""Tools that are called like others, in a namespace or with a version: kept from what these are, and allowed no more."""
+"""Tools that are called like others, in a namespace or with a version, are kept from what these are."""
 
 from __future__ import annotations
 
