@@ -5,33 +5,33 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-Real: TypeAlias = "Callable[[str], str]"  # a path without links
+    from executor.confine._real import Real
+
 _MOST = 500  # mounts: each takes longer than the one before, these half a second
 _LONGEST = 2_000  # bytes of a path; it is longer where it is mounted
 
 
-def closable(paths: Iterable[str], project: str) -> tuple[str, ...]:
+def closable(paths: Iterable[str], project: str, real: Real) -> tuple[str, ...]:
     """
     *paths*, or what they are in where they themselves cannot be closed.
 
     Args:
         project: In which alone something is open. If there is too much to be closed, its folders are as a whole, the
             inmost first.
+        real: Of the folders, in which there may be thousands.
     """
-    real = cache(os.path.realpath)  # of folders, in which there may be thousands
     found = dict.fromkeys(place for path in paths if (place := _place(_named(path), real)) is not None)
     return _few(found, project.rstrip("/"), real)
 
 
 def _named(path: str) -> str:
     """*path* by a name in a folder: ``x/.`` has none."""
-    return path if "\0" in path or os.path.basename(path) not in ("", ".", "..") else os.path.realpath(path)
+    return path if "\0" in path or path.rpartition("/")[2] not in ("", ".", "..") else os.path.realpath(path)
 
 
 def _place(path: str, real: Real) -> str | None:
@@ -53,7 +53,7 @@ def _place(path: str, real: Real) -> str | None:
 
 
 def _place_of_missing(path: str, real: Real) -> str | None:
-    entry = _plain(path, real)
+    entry = real.entry(path)
     while not os.path.lexists(entry):
         folder = os.path.dirname(entry)
         try:
@@ -105,12 +105,7 @@ def _ways(path: str, project: str) -> Iterator[str]:
 
 def _real(path: str, real: Real) -> str:
     """*path* without links on the way to it, or the folder above it whose name is not too long."""
-    path = _plain(path, real)
+    path = real.entry(path)
     while len(os.fsencode(path)) > _LONGEST:
         path = os.path.dirname(path)
     return path
-
-
-def _plain(path: str, real: Real) -> str:
-    above, name = os.path.split(path.rstrip("/"))
-    return os.path.join(real(above), name)

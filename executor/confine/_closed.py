@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._closable import closable
 from executor.confine._disk import Kind, listing
 from executor.confine._git_files import Named, UnclearError, named_by, named_by_user, read, work_tree
 from executor.confine._places import Places
+from executor.confine._real import Real
 from executor.confine._repositories import below, modules_in
 from executor.confine._values import PASSING, ConfigFile
 
@@ -26,8 +27,22 @@ _BEGUN = ("rebase-merge", "rebase-apply", "sequencer")
 _MOST_REPOSITORIES = 250  # in one place; what is beyond is closed as a whole
 
 
+class _Seen(NamedTuple):
+    """
+    Attributes:
+        user: What git's configuration names that holds for every repository.
+        real: For paths.
+    """
+
+    user: Named
+    real: Real
+
+
 def unwritable(
-    profile: Profile, nested: Repositories | None = None, going_on: Iterable[str] | None = None
+    profile: Profile,
+    nested: Repositories | None = None,
+    going_on: Iterable[str] | None = None,
+    real: Real | None = None,
 ) -> tuple[str, ...]:
     """
     What *profile* may not write of its project, whether it is there or not; the project itself if that is not clear.
@@ -35,17 +50,18 @@ def unwritable(
     Args:
         nested: The repositories below it, if they have been looked for.
         going_on: Those of `begun` that no box has begun; by default all.
+        real: For paths, for somebody who asks about the same folders next.
 
     Raises:
         OSError: It cannot be told now, and may be soon.
     """
-    project = profile.project
+    project, real = profile.project, real or Real()
     nested = nested or below(project)
-    going_on = begun(project, nested) if going_on is None else going_on
-    return closable(dict.fromkeys((*profile.unwritable, *_always(project, nested), *going_on)), project)
+    going_on = begun(project, nested, real) if going_on is None else going_on
+    return closable(dict.fromkeys((*profile.unwritable, *_always(project, nested, real), *going_on)), project, real)
 
 
-def begun(project: str, nested: Repositories) -> tuple[str, ...]:
+def begun(project: str, nested: Repositories, real: Real) -> tuple[str, ...]:
     """
     The folders of what git has begun in *project* and in *nested*, and is to go on with: rebases and the like.
 
@@ -57,18 +73,18 @@ def begun(project: str, nested: Repositories) -> tuple[str, ...]:
     for git in (*named, *nested.bare[:_MOST_REPOSITORIES]):
         with contextlib.suppress(UnclearError):  # then the working tree is closed as a whole
             if (repository := _repository(git)) is not None:
-                found |= dict.fromkeys(_begun_in(repository))
+                found |= dict.fromkeys(_begun_in(repository, real))
     return tuple(found)
 
 
-def _begun_in(repository: str) -> Iterator[str]:
+def _begun_in(repository: str, real: Real) -> Iterator[str]:
     common = _common(repository)
-    for git in (repository, common, *(_folders_in(os.path.join(common, "worktrees")) or ())):
-        folder = os.path.realpath(git)
+    folders = (repository, common, *(_folders_in(os.path.join(common, "worktrees"), real) or ()))
+    for folder in dict.fromkeys(map(real, folders)):
         yield from filter(os.path.lexists, (os.path.join(folder, name) for name in _BEGUN))
 
 
-def _always(project: str, nested: Repositories) -> Iterator[str]:
+def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield os.path.join(project, ".toolexec")
     yield from nested.unseen
     yield from nested.trees[_MOST_REPOSITORIES:]
@@ -76,17 +92,18 @@ def _always(project: str, nested: Repositories) -> Iterator[str]:
     places = Places.now()
     yield from (path for path in places.own_files if path.startswith(f"{project}/"))
     try:
-        user = named_by_user(project, places)
+        seen = _Seen(named_by_user(project, places), real)
     except UnclearError:
         yield project
         return
     # A placeholder for what is not there is a folder, which keeps git from running; of the last name it is a file.
-    yield from _each_name(path for path in user.files if os.path.lexists(path) or path.endswith("/.gitconfig"))
+    told = (path for path in seen.user.files if os.path.lexists(path) or path.endswith("/.gitconfig"))
+    yield from _each_name(told, real)
     yield f"{places.config}/git"
     for tree in (project, *nested.trees[:_MOST_REPOSITORIES]):
-        yield from _or_whole(tree, _of_tree(tree, user))
+        yield from _or_whole(tree, _of_tree(tree, seen))
     for repository in nested.bare[:_MOST_REPOSITORIES]:
-        yield from _or_whole(repository, _of_repository(repository, repository, user))
+        yield from _or_whole(repository, _of_repository(repository, repository, seen))
 
 
 def _or_whole(tree: str, found: Iterator[str]) -> Iterator[str]:
@@ -97,13 +114,13 @@ def _or_whole(tree: str, found: Iterator[str]) -> Iterator[str]:
         yield tree
 
 
-def _of_tree(tree: str, user: Named) -> Iterator[str]:
+def _of_tree(tree: str, seen: _Seen) -> Iterator[str]:
     git = os.path.join(tree, ".git")
     if os.path.islink(git) or os.path.isfile(git):
         yield git  # it says where the repository is
     repository = _repository(git)
     if repository is not None:
-        yield from _of_repository(tree, repository, user)
+        yield from _of_repository(tree, repository, seen)
 
 
 def _repository(git: str) -> str | None:
@@ -114,28 +131,28 @@ def _repository(git: str) -> str | None:
     return os.path.join(os.path.dirname(git), named) if named else None
 
 
-def _of_repository(tree: str, repository: str, user: Named) -> Iterator[str]:
+def _of_repository(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     common = _common(repository)
-    yield from _own(tree, repository, user)
-    for git in dict.fromkeys((repository, common, *(_folders_in(os.path.join(common, "worktrees")) or ()))):
-        yield from _of_modules(os.path.join(git, "modules"), user)
+    yield from _own(tree, repository, seen)
+    for git in dict.fromkeys((repository, common, *(_folders_in(os.path.join(common, "worktrees"), seen.real) or ()))):
+        yield from _of_modules(os.path.join(git, "modules"), seen)
 
 
 def _common(repository: str) -> str:
     return os.path.join(repository, _line(os.path.join(repository, COMMON)))
 
 
-def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
+def _own(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     """All but its submodules."""
     common = _common(repository)
     yield os.path.join(repository, COMMON)
     for name in ("hooks", "config"):
         yield os.path.join(common, name)
     named = named_by([os.path.join(common, "config")], tree)
-    yield from _named(tree, named, user)
-    yield from _hooks(repository, named, user)  # git runs them from there where a push arrives
+    yield from _named(tree, named, seen)
+    yield from _hooks(repository, named, seen)  # git runs them from there where a push arrives
     worktrees = os.path.join(common, "worktrees")
-    linked = _folders_in(worktrees)
+    linked = _folders_in(worktrees, seen.real)
     if linked is None:
         yield worktrees
     yield from (os.path.join(git, COMMON) for git in linked or ())
@@ -143,53 +160,53 @@ def _own(tree: str, repository: str, user: Named) -> Iterator[str]:
     for git, at in {repository: tree, **trees}.items():
         own = os.path.join(git, OWN_CONFIG)
         there = os.path.lexists(own)
-        if there or named.of_trees or user.of_trees:
+        if there or named.of_trees or seen.user.of_trees:
             yield own
         if at != tree:
-            yield from _named(os.path.join(git, at), named, user)
-            yield from _hooks(git, named, user)
+            yield from _named(os.path.join(git, at), named, seen)
+            yield from _hooks(git, named, seen)
         if there:
             of_tree = named_by([own], tree)
-            yield from _named(os.path.join(git, at), of_tree, user)
-            yield from _hooks(git, of_tree, user)
+            yield from _named(os.path.join(git, at), of_tree, seen)
+            yield from _hooks(git, of_tree, seen)
 
 
-def _named(tree: str, named: Named, user: Named) -> Iterator[str]:
-    yield from map(ConfigFile, _each_name(named.files))
-    yield from _hooks(tree, named, user)
+def _named(tree: str, named: Named, seen: _Seen) -> Iterator[str]:
+    yield from map(ConfigFile, _each_name(named.files, seen.real))
+    yield from _hooks(tree, named, seen)
     # What is not there is no program: git says so each time.
-    told = (os.path.join(tree, word) for word in dict.fromkeys((*user.words, *named.words)))
-    yield from _each_name(filter(os.path.isfile, told))
+    told = (os.path.join(tree, word) for word in dict.fromkeys((*seen.user.words, *named.words)))
+    yield from _each_name(filter(os.path.isfile, told), seen.real)
 
 
-def _hooks(folder: str, named: Named, user: Named) -> Iterator[str]:
+def _hooks(folder: str, named: Named, seen: _Seen) -> Iterator[str]:
     """Where they are, with *folder* as that which git runs in."""
-    yield from _each_name(os.path.join(folder, hooks) for hooks in (*user.hooks, *named.hooks))
+    yield from _each_name((os.path.join(folder, hooks) for hooks in (*seen.user.hooks, *named.hooks)), seen.real)
 
 
-def _each_name(paths: Iterable[str]) -> Iterator[str]:
+def _each_name(paths: Iterable[str], real: Real) -> Iterator[str]:
     """*paths*, and what they lead to: a link outside of the project may lead into it."""
     for path in paths:
         yield path
-        if (real := os.path.realpath(path)) != path:
-            yield real
+        if (led_to := real(path)) != path:
+            yield led_to
 
 
-def _of_modules(folder: str, user: Named) -> Iterator[str]:
+def _of_modules(folder: str, seen: _Seen) -> Iterator[str]:
     if not os.path.isdir(folder):
         return
-    found = modules_in(os.path.realpath(folder))
+    found = modules_in(seen.real(folder))
     yield from found.unseen
     for module in found.bare:  # those of their own included
         tree = os.path.join(module, work_tree(read(os.path.join(module, "config"))) or "")
         yield os.path.join(tree, ".git")
-        yield from _own(tree, module, user)
+        yield from _own(tree, module, seen)
 
 
-def _folders_in(folder: str) -> list[str] | None:
+def _folders_in(folder: str, real: Real) -> list[str] | None:
     """None if it cannot be listed."""
     try:
-        entries = listing(os.path.realpath(folder)).entries
+        entries = listing(real(folder)).entries
     except OSError as error:
         if error.errno in PASSING:
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor._regular import regular_only
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 _LARGEST = 1 << 20  # bytes of a file that is read
+_LARGEST_KEPT = 1 << 15  # characters of one that is not parsed anew as long as it says the same
 _MOST_FILES = 100  # that include one another
 _OF_A_REPOSITORY = frozenset({"repositoryformatversion", "bare", "worktree"})
 _ABOUT_NAMES = frozenset({"branch", "submodule", "user", "author", "committer"})  # of people, branches and folders
@@ -160,8 +162,16 @@ def _each(first: Iterable[Setting], reading: list[str], project: str) -> Iterato
             if not os.path.realpath(file).startswith(project.rstrip("/") + "/"):
                 continue
             raise
-        for each in (*settings(text), *(settings(text, keeps_blanks=True) if "\t" in text else ())):
+        for each in _parsed(text) if len(text) <= _LARGEST_KEPT else _as_read(text):
             yield file, each
+
+
+def _as_read(text: str) -> tuple[Setting, ...]:
+    """The settings in *text* to every version of git."""
+    return (*settings(text), *(settings(text, keeps_blanks=True) if "\t" in text else ()))
+
+
+_parsed = lru_cache(maxsize=32)(_as_read)  # it hardly ever changes, and is looked at before every command
 
 
 def _plain(path: str) -> str:

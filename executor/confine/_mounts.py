@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
+from executor.confine._real import Real
 from executor.confine._values import ConfigFile
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def plan(
     hidden: Iterable[str],
     disk: Disk | None = None,
     files: Iterable[str] = (),
+    real: Real | None = None,
 ) -> Plan:
     """
     Args:
@@ -57,8 +59,9 @@ def plan(
         hidden: May not be read.
         disk: What was found of the disk so far.
         files: Likewise free, but for what is hidden: a mount that may be written may be read.
+        real: For paths, for somebody who has asked about the same folders.
     """
-    fixed = tuple(fixed)
+    fixed, real = tuple(fixed), real or Real()
     unseen = (disk or Disk()).find(hidden).there
     shown = (path for path in files if unseen.isdisjoint((path, *_above(path))))
     # What is asked to be both is not free, however little of the box is left then.
@@ -67,16 +70,14 @@ def plan(
     empty: list[str] = []
     loose: list[str] = []
     for path in fixed:
-        folder, name = os.path.split(path.rstrip("/"))
-        entry = os.path.join(os.path.realpath(folder), name)
+        entry = real.entry(path)
         if _kind_above(entry, asked) is not Kind.FREE:
             continue
-        is_link = os.path.islink(entry)
-        if is_link:
+        if os.path.islink(entry):
             loose.append(entry)
         first = _first_missing(entry)
         if first is None:
-            asked.setdefault(os.path.realpath(entry) if is_link else entry, Kind.FIXED)
+            asked.setdefault(real(entry), Kind.FIXED)
         else:
             missing[first] = None
             if isinstance(path, ConfigFile) and first == entry:
@@ -104,7 +105,7 @@ def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:
 def _above(path: str) -> Iterable[str]:
     """The folders that *path* is in, from the inmost out."""
     while path not in ("/", ""):
-        path = os.path.dirname(path)
+        path = path.rpartition("/")[0] or "/"
         yield path
 
 

@@ -9,8 +9,7 @@ import os
 def remove(path: str) -> None:
     """Remove what a command left, folders without any rights included; what cannot be is left."""
     with contextlib.suppress(OSError):
-        if os.path.islink(path) or not os.path.isdir(path):
-            os.unlink(path)
+        if _removed(path):
             return
         folder = opened(path)
         try:
@@ -44,7 +43,7 @@ def _clear(top: int) -> None:
             os.rmdir(name, dir_fd=top)
 
 
-def _removed(name: str, folder: int) -> bool:
+def _removed(name: str, folder: int | None = None) -> bool:
     """Whether it could be removed: a folder if it was empty."""
     for remove in (os.unlink, os.rmdir):
         with contextlib.suppress(OSError):

@@ -45,14 +45,17 @@ class _Folder(NamedTuple):
     bare: bool
 
 
-def below(project: str) -> Repositories:
+def below(project: str, mounted: tuple[Mount, ...] | None = None) -> Repositories:
     """
     The repositories below *project*, its own left out.
+
+    Args:
+        mounted: What is mounted, for somebody who has looked.
 
     Raises:
         OSError: It cannot be told now, and may be soon.
     """
-    return _found(project, modules=False)
+    return _found(project, mounts() if mounted is None else mounted, modules=False)
 
 
 def modules_in(folder: str) -> Repositories:
@@ -62,11 +65,11 @@ def modules_in(folder: str) -> Repositories:
     Raises:
         OSError: As `below`.
     """
-    return _found(folder, modules=True)
+    return _found(folder, mounts(), modules=True)
 
 
-def _found(top: str, *, modules: bool) -> Repositories:
-    kept, looked_at = _kept(top, modules, mounts()), dict[str, _Folder]()
+def _found(top: str, mounted: tuple[Mount, ...], *, modules: bool) -> Repositories:
+    kept, looked_at = _kept(top, modules, mounted), dict[str, _Folder]()
     trees: list[str] = []
     bare: list[str] = []
     unseen: list[str] = []

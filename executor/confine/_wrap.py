@@ -22,6 +22,7 @@ from executor.confine._folders import UnusableError
 from executor.confine._mounted import mounts
 from executor.confine._placeholders import Placeholders
 from executor.confine._places import Places, secrets
+from executor.confine._real import Real
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
 from executor.confine._written import is_regular
@@ -127,21 +128,20 @@ class Wrapped:
 
     def plan(self) -> _mounts.Plan:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
-        own, nested = [self.temporary.path], Repositories()
+        own, nested, mounted, real = [self.temporary.path], Repositories(), mounts(), Real()
         if self.profile.name != "read":
             own += [self.cache, self.profile.project]
-            nested = below(self.profile.project)
-        free, files = [*map(os.path.realpath, own)], filter(_is_plain, self.profile.writable)
+            nested = below(self.profile.project, mounted)
+        free, files = [*map(real, own)], filter(_is_plain, self.profile.writable)
         with _folders.held(self.boxes):
             claims = Claims(self.boxes)
             nested = claims.others(nested)
-            going_on = claims.others_begun(begun(self.profile.project, nested)) if self.profile.name != "read" else ()
-            closed = unwritable(self.profile, nested, going_on)
-            mounted = mounts()
+            going_on = begun(self.profile.project, nested, real) if self.profile.name != "read" else ()
+            closed = unwritable(self.profile, nested, claims.others_begun(going_on), real)
             disk = Disk(mounted)
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
             hidden = (*secrets(self.profile, self.places, disk, mounted), *elsewhere)
-            plan = _mounts.plan(free, closed, hidden, disk, files)
+            plan = _mounts.plan(free, closed, hidden, disk, files, real)
             try:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:
@@ -204,7 +204,7 @@ def _claim(boxes: str, project: str, run: str) -> None:
     """A box of *project* is over, whose TMPDIR is *run*; what is not claimed for it is closed in the next one."""
     with contextlib.suppress(OSError, UnusableError):
         nested = below(project)
-        going_on = begun(project, nested)
+        going_on = begun(project, nested, Real())
         if nested.trees or nested.bare or going_on:
             with _folders.held(boxes):
                 Claims(boxes).add(nested, run, going_on)
