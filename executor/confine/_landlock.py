@@ -50,11 +50,10 @@ class Slot:
             undo.callback(self._watch.close)
             self._uncertain = False  # whether something may have been mounted since
             self._mounted = mounts()
-            self.ruleset = self._made()
+            self.ruleset = self._made(Disk(self._mounted))
             undo.pop_all()
 
-    def _made(self) -> Ruleset:
-        disk = Disk(self._mounted)
+    def _made(self, disk: Disk) -> Ruleset:
         own = own_elsewhere(self._boxes, self._want.places, self._mounted)
         allowance = _allowance(self._want, self._folders, own, disk, self._mounted)
         return Ruleset(allowance, min(_kernel.landlock_abi(), _kernel.NEWEST_ABI), disk)
@@ -65,10 +64,13 @@ class Slot:
 
     def renew(self) -> None:
         """Have its ruleset be as it would be made now: with more rules if that is all. Raises OSError."""
-        if self._mounted_as_before() and self.ruleset.caught_up(Disk(self._mounted)):
+        as_before = self._mounted_as_before()
+        if not as_before:
+            self._mounted = mounts()
+        disk = Disk(self._mounted)
+        if as_before and self.ruleset.caught_up(disk):
             return
-        self._mounted = mounts()
-        before, self.ruleset = self.ruleset, self._made()
+        before, self.ruleset = self.ruleset, self._made(disk)
         before.close()
 
     def _mounted_as_before(self) -> bool:
