@@ -14,7 +14,7 @@ _PLAIN = re.compile(r"(?:[A-Za-z0-9_.+-]*/)*[A-Za-z0-9_+][A-Za-z0-9_.+-]*\Z")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*\Z")
 # What runs another program, or is no program that a pattern is about.
 _NONE = frozenset(
-    "if then else elif fi for while until do done case esac select function time coproc in { } ! [[ [ "  # noqa: SIM905
+    "if then else elif fi for while until do done case esac select function time coproc in { } ! [[ [ "  # noqa: SIM905 -- read best as a line of words
     "cd pushd popd export set unset local declare readonly alias source . eval exec command builtin trap exit return "
     "env sudo doas su nohup nice ionice timeout stdbuf setsid xargs find parallel watch strace chroot unshare "
     "sh bash dash zsh ksh busybox".split()

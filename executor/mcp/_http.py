@@ -137,7 +137,7 @@ def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> Non
         return addressed(await whole(), _asked(response.request)) if response.status_code < 400 else await whole()
 
     response.aiter_bytes = aiter_bytes  # type: ignore[method-assign, assignment]  # all other ways of reading use it
-    response.aread = aread  # type: ignore[method-assign]
+    response.aread = aread  # type: ignore[method-assign]  # by which httpx itself reads a whole answer
 
 
 def _asked(request: httpx2.Request) -> Any:

@@ -76,7 +76,7 @@ def entries(value: Any) -> list[dict[str, Any]]:
         raise ValueError("grants: a list is needed")  # noqa: TRY004 -- of what somebody wrote
     for number, entry in enumerate(found):
         if not isinstance(entry, dict):
-            raise ValueError(f"grants[{number}]: an object is needed")  # noqa: TRY004
+            raise ValueError(f"grants[{number}]: an object is needed")  # noqa: TRY004 -- of a file, all damage is one
         for name, given in entry.items():
             check, wanted = _FIELDS.get(name, (None, ""))
             if check is None:
