@@ -7,6 +7,7 @@ import pty
 import queue
 import re
 import threading
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from executor.permission._dialogue import Dialogue
 from executor.permission._inbox import Inbox
 from executor.permission._open import new_approval_id
 from executor.permission._terminal import TerminalChannel
-from executor.permission._visible import _UNSEEN, visible
+from executor.permission._visible import _LEFTWARD, _UNSEEN, question_text, visible
 from executor.values._approval import Answer, Approval, Lasting, NoChannelError, parse_answer
 
 
@@ -285,11 +286,27 @@ def test_runs_of_blanks_are_counted():
     assert visible("a" + " " * 1500 + "b" + " " * 8 + "c\n\n\n\nd") == f"a[1500 blanks]b{' ' * 8}c[4 newlines]d"
 
 
-def test_the_page_has_the_same_list_of_what_is_not_seen():
+@pytest.mark.parametrize(
+    ("expression", "characters"),
+    [(r"const ODD = .*\|(\[.*\])/gu;", _UNSEEN.pattern), (r"const LEFTWARD = /\((.*)\)/u;", _LEFTWARD.pattern)],
+)
+def test_the_page_has_the_same_list_of_characters(expression, characters):
     script = (Path(executor_console.__file__).parent / "static" / "text.js").read_text("utf-8")
-    told = re.search(r"const ODD = .*\|\[(.*)\]/gu;", script)[1]
+    told = re.search(expression, script)[1]
     code = re.compile(r"\\u\{([0-9a-f]+)\}|\\u([0-9a-f]{4})")
-    assert code.sub(lambda match: chr(int(match[1] or match[2], 16)), told) == _UNSEEN.pattern[1:-1]
+    assert code.sub(lambda match: chr(int(match[1] or match[2], 16)), told) == characters
+
+
+def test_all_letters_that_are_written_from_right_to_left_are_kept_in_place():
+    leftward = [chr(code) for code in range(0x110000) if unicodedata.bidirectional(chr(code)) in ("R", "AL", "AN")]
+    assert len(leftward) > 1000
+    shown = set("".join(leftward)) - {"\u200f", "\u061c"}  # marks, which are shown by number
+    assert [character for character in sorted(shown) if not _LEFTWARD.match(character)] == []
+
+
+def test_words_that_are_written_from_right_to_left_stay_in_their_order():
+    question = question_text("runCommand", {"command": "cp \u05d0\u05d1/1 \u0634 end"}, "because")
+    assert "  command: cp \u200e\u05d0\u05d1\u200e/1 \u200e\u0634\u200e end\n" in question
 
 
 def test_long_texts_keep_head_and_tail_around_a_count():

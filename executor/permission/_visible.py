@@ -17,6 +17,9 @@ _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U00013441\U00013442\U0001d159\U000e0100-\U000e01ef]"
 )
+# Letters that are written from right to left, and what is kept free for more of them. The page has the same in text.js.
+_LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
+_IN_PLACE = "\u200e\\g<0>\u200e"  # LEFT-TO-RIGHT MARK, see UAX 9
 _MOST_MARKS = 3  # on one letter, as languages have them: more of them grow over what is beside it
 
 
@@ -47,6 +50,16 @@ def visible(text: str, limit: int = 2000) -> str:
     return "".join(shown)
 
 
+def in_order(text: str) -> str:
+    """
+    What `visible` gave, with its words in their order: for what is to be run.
+
+    Where words are written from right to left, terminals swap them with their neighbours: of ``cp א ב`` the second one
+    would be shown first. Marks that nobody sees keep each in its place.
+    """
+    return _LEFTWARD.sub(_IN_PLACE, text)
+
+
 def counted(text: str) -> str:
     """*text* with long runs of blanks and of empty lines counted."""
     return _BLANKS.sub(lambda match: f"[{len(match[0])} {'newlines' if match[0][0] == chr(10) else 'blanks'}]", text)
@@ -54,5 +67,5 @@ def counted(text: str) -> str:
 
 def question_text(tool: str, arguments: Mapping[str, Any], reason: str) -> str:
     """What a person is asked about a call whose asker has no words of its own."""
-    lines = [f"  {visible(key)}: {visible(to_text(value))}" for key, value in arguments.items()]
+    lines = [f"  {visible(key)}: {in_order(visible(to_text(value)))}" for key, value in arguments.items()]
     return "\n".join([f"Run {visible(tool)}? ({visible(reason)})", *lines, f"Run {visible(tool)}?"])

@@ -2,6 +2,8 @@
 
 const ODD = /[^\P{C}\n]|[^\P{Z} ]|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{13441}\u{13442}\u{1d159}\u{e0100}-\u{e01ef}]/gu;
 const HEAPED = /(?<=\p{M}{3})\p{M}/gu; // marks on one letter beyond those that languages have: they grow over what is beside it
+const LEFTWARD = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]+)/u;
+const IN_ORDER = new Set(["pre", "code"]); // what is to be run
 const mark = (character) => `<U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
 
 /** A text with everything visible that a page would act on or hide: controls, bidi marks, zero-width characters. */
@@ -51,10 +53,14 @@ export function el(tag, attributes, ...children) {
     else if (key === "value") made.value = value;
     else made.setAttribute(key, value === true ? "" : visible(value));
   }
+  const nodes = IN_ORDER.has(name) ? inOrder : (text) => [document.createTextNode(text)];
   made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (child instanceof Node ? child : document.createTextNode(visible(child)))));
+    .flatMap((child) => (child instanceof Node ? [child] : nodes(visible(child)))));
   return made;
 }
+
+/** A text whose words stay in their order, also those that are written from right to left: they would swap places. */
+const inOrder = (text) => text.split(LEFTWARD).map((piece, i) => (i % 2 ? el("bdi", {}, piece) : document.createTextNode(piece)));
 
 /** A button. */
 export const button = (label, onclick, attributes = {}) => {

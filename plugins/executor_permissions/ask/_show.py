@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from executor.approval import counted, to_text, visible
+from executor.approval import counted, in_order, to_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ def question(
     whole = True
     for name, value in args.items():
         text = to_text(value)
-        folded, cut = _folded(visible(text))
+        folded, cut = _folded(in_order(visible(text)))
         whole = whole and not cut and len(counted(text)) <= _VALUE_LIMIT and len(str(name)) <= _PART_LIMIT
         lines.append(f"  {_one_line(str(name))}: {folded}")
     if len(parts) > 1:
@@ -95,7 +95,7 @@ def _head(tool: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
 
 
 def _one_line(text: str, limit: int = _PART_LIMIT) -> str:
-    return visible(text, limit).replace("\n", " ")
+    return in_order(visible(text, limit)).replace("\n", " ")
 
 
 def _folded(text: str) -> tuple[str, bool]:

@@ -63,3 +63,19 @@ EVERY_TEXT = """(root) => [
   ...[...root.querySelectorAll("*")].flatMap((each) => [...each.attributes].map((attribute) => attribute.value)),
   ...[...root.querySelectorAll("input:not(#try, #filter), textarea")].map((each) => each.value),
 ].join("\\n")"""
+
+# Where each of these texts is seen in an element, from the left on.
+LEFT_OF_EACH = """
+(element, texts) => texts.map((text) => {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const at = walker.currentNode.data.indexOf(text);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(walker.currentNode, at);
+    range.setEnd(walker.currentNode, at + text.length);
+    return range.getBoundingClientRect().left;
+  }
+  return null;
+})
+"""

@@ -280,6 +280,17 @@ def test_no_argument_is_wider_than_the_page(scene, inbox):
         none_left(page)
 
 
+def test_words_that_are_written_from_right_to_left_stay_in_their_order(scene, inbox):
+    _, _, page = scene
+    undo = inbox(Approval(new_approval_id(), "deploy", {"command": "cp \u05d0\u05d1/1 \u0634/2 end"}, "because"))
+    block = page.locator("article.question").locator("pre", has_text="end")
+    expect(block).to_be_visible()
+    seen = block.evaluate(scripts.LEFT_OF_EACH, ["cp", "\u05d0\u05d1", "1", "\u0634", "2", "end"])
+    assert seen == sorted(seen)
+    undo()
+    none_left(page)
+
+
 def test_no_answer_is_taken_before_a_question_has_stood_still_and_nothing_is_focused(scene):
     _, assistant, page = scene
     page.evaluate(scripts.PRESS_WHAT_APPEARS)  # as a person may who means another one

@@ -57,6 +57,21 @@ def asked(tool="t", args=None, reason="r", parts=(), **details):
     return question(tool, args or {}, reason, parts, details=details)
 
 
+def test_words_that_are_written_from_right_to_left_are_not_shown_in_each_others_place():
+    command = "cp \u05d0/1 \u0634/2"
+    marked = "cp \u200e\u05d0\u200e/1 \u200e\u0634\u200e/2"
+    parts = [Part(command, "ask", None, "r", "default")] * 2
+    assert asked("t", {"command": command}, "r", parts).text.splitlines() == [
+        f"Run t: {marked}?",
+        "  why you are asked: r",
+        f"  command: {marked}",
+        "  part by part:",
+        f"    [ASK] {marked}   (r)",
+        f"    [ASK] {marked}   (r)",
+        f"Run t: {marked}?",
+    ]
+
+
 def test_a_question_shows_everything_as_plain_text():
     parts = (
         Part("ls", "allow", "ls *", "allowed", "whitelist"),
