@@ -44,7 +44,22 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
 
 
+# Folders and files whose tests install something, drive browsers or wait for whole programs: few, and each takes long.
+LENGTHY = (
+    "packaging", "models/test_vendors.py", "integration", "conformance", "mutation", "plugins/console", "serving",
+    "test_benchmarks.py", "cluster", "examples", "first_touch", "cli", "tasks",
+)  # fmt: skip
+
+
+def _turn(item):
+    """Of tests that several processes share, the lengthy ones come first: nobody waits for the last of them alone."""
+    path = item.path.relative_to(Path(__file__).parent).as_posix()
+    return next((turn for turn, name in enumerate(LENGTHY) if path.startswith(name)), len(LENGTHY))
+
+
 def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        items.sort(key=_turn)
     for item in items:
         if "long" not in config.option.markexpr and item.get_closest_marker("long") is not None:
             item.add_marker(pytest.mark.skip(reason="long: run with -m long"))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from executor.confine._real import Real
 
 _MOST = 500  # mounts: each takes longer than the one before, these half a second
+# What bubblewrap looks at for them: for each mount every folder on the way to it, and to each of these by all above.
+_MOST_LOOKS = 2_000_000  # as many take as long: a row of 180 folders in one another, or 500 mounts 60 folders down
 _LONGEST = 2_000  # bytes of a path; it is longer where it is mounted
 
 
@@ -80,10 +82,11 @@ def _few(paths: Iterable[str], project: str, real: Real) -> tuple[str, ...]:
             if level == len(levels):
                 levels.append(set())
             levels[level].add(place)
-    depth = mounts = 0
-    for places in levels:
+    depth = mounts = looks = 0
+    for down, places in enumerate(levels, project.count("/")):
         mounts += len(places)
-        if mounts > _MOST:
+        looks += len(places) * down**2
+        if mounts > _MOST or looks > _MOST_LOOKS:
             break
         depth += 1
     return tuple(dict.fromkeys(_cut(path, ways[path], depth, project) for path in ways))

@@ -339,6 +339,18 @@ def test_of_too_many_the_inmost_are_closed_by_what_they_are_in(monkeypatch, tmp_
     assert within(1) == {".", elsewhere}
 
 
+def test_a_long_row_of_folders_is_closed_before_it_takes_long(project, bubblewrap):
+    (project / ("folder/" * 500) / ".git").mkdir(parents=True)
+    row = [place for place in closed(project) if place.endswith("/folder")]
+    assert len(row) == 1
+    assert 100 < row[0].count("folder") < 200
+    began = time.monotonic()
+    assert in_a_box(project, "touch a.txt; cd folder/folder && touch x")[0] == 0
+    assert in_a_box(project, f"touch {'folder/' * 199}x")[0] != 0
+    assert time.monotonic() - began < 5
+    shutil.rmtree(project)
+
+
 def test_beyond_what_is_searched_all_is_closed(project, bubblewrap, monkeypatch):
     monkeypatch.setattr(_repositories, "_MOST_FOLDERS", 3)
     (project / "a/b").mkdir(parents=True)
