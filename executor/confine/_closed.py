@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._closable import closable
 from executor.confine._disk import Kind, listing
-from executor.confine._git_files import Named, UnclearError, named_by, named_by_user, read, work_tree
+from executor.confine._git_files import Effort, Named, UnclearError, named_by, named_by_user, read, work_tree
 from executor.confine._places import Places
 from executor.confine._real import Real
 from executor.confine._repositories import below, modules_in
@@ -24,6 +24,9 @@ COMMON = "commondir"  # of a repository: the folder that its configuration and h
 OWN_CONFIG = "config.worktree"  # of one working tree, where the configuration says that each has one
 # Of a repository: what a rebase, or a row of commits to be picked, has yet to do. git runs what stands there.
 _BEGUN = ("rebase-merge", "rebase-apply", "sequencer")
+_LONGEST_LINE = 1 << 14  # bytes of a file that holds one path
+_LOOKS = 5  # that each repository takes at least
+_MOST_LINKED = 10_000  # working trees of one repository
 _MOST_REPOSITORIES = 250  # in one place; what is beyond is closed as a whole
 
 
@@ -32,10 +35,12 @@ class _Seen(NamedTuple):
     Attributes:
         user: What git's configuration names that holds for every repository.
         real: For paths.
+        effort: What all of it may take.
     """
 
     user: Named
     real: Real
+    effort: Effort
 
 
 def unwritable(
@@ -79,7 +84,7 @@ def begun(project: str, nested: Repositories, real: Real) -> tuple[str, ...]:
 
 def _begun_in(repository: str, real: Real) -> Iterator[str]:
     common = _common(repository)
-    folders = (repository, common, *(_folders_in(os.path.join(common, "worktrees"), real) or ()))
+    folders = (repository, common, *(_linked(common, real) or ()))
     for folder in dict.fromkeys(map(real, folders)):
         yield from filter(os.path.lexists, (os.path.join(folder, name) for name in _BEGUN))
 
@@ -91,8 +96,9 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from nested.bare[_MOST_REPOSITORIES:]
     places = Places.now()
     yield from (path for path in places.own_files if path.startswith(f"{project}/"))
+    effort = Effort()
     try:
-        seen = _Seen(named_by_user(project, places), real)
+        seen = _Seen(named_by_user(project, places, effort), real, effort)
     except UnclearError:
         yield project
         return
@@ -134,27 +140,28 @@ def _repository(git: str) -> str | None:
 def _of_repository(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     common = _common(repository)
     yield from _own(tree, repository, seen)
-    for git in dict.fromkeys((repository, common, *(_folders_in(os.path.join(common, "worktrees"), seen.real) or ()))):
+    for git in dict.fromkeys((repository, common, *(_linked(common, seen.real) or ()))):
         yield from _of_modules(os.path.join(git, "modules"), seen)
 
 
 def _common(repository: str) -> str:
-    return os.path.join(repository, _line(os.path.join(repository, COMMON)))
+    named = _line(os.path.join(repository, COMMON))
+    return os.path.join(repository, named) if named else repository
 
 
 def _own(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     """All but its submodules."""
+    seen.effort.spend(_LOOKS)
     common = _common(repository)
     yield os.path.join(repository, COMMON)
     for name in ("hooks", "config"):
         yield os.path.join(common, name)
-    named = named_by([os.path.join(common, "config")], tree)
+    named = named_by([os.path.join(common, "config")], tree, seen.effort)
     yield from _named(tree, named, seen)
     yield from _hooks(repository, named, seen)  # git runs them from there where a push arrives
-    worktrees = os.path.join(common, "worktrees")
-    linked = _folders_in(worktrees, seen.real)
+    linked = _linked(common, seen.real)
     if linked is None:
-        yield worktrees
+        yield os.path.join(common, "worktrees")
     yield from (os.path.join(git, COMMON) for git in linked or ())
     trees = {git: _line(os.path.join(git, "gitdir")).rpartition("/")[0] or tree for git in linked or ()}
     for git, at in {repository: tree, **trees}.items():
@@ -166,7 +173,7 @@ def _own(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
             yield from _named(os.path.join(git, at), named, seen)
             yield from _hooks(git, named, seen)
         if there:
-            of_tree = named_by([own], tree)
+            of_tree = named_by([own], tree, seen.effort)
             yield from _named(os.path.join(git, at), of_tree, seen)
             yield from _hooks(git, of_tree, seen)
 
@@ -175,13 +182,17 @@ def _named(tree: str, named: Named, seen: _Seen) -> Iterator[str]:
     yield from map(ConfigFile, _each_name(named.files, seen.real))
     yield from _hooks(tree, named, seen)
     # What is not there is no program: git says so each time.
-    told = (os.path.join(tree, word) for word in dict.fromkeys((*seen.user.words, *named.words)))
+    words = dict.fromkeys((*seen.user.words, *named.words))
+    seen.effort.spend(len(words))
+    told = (os.path.join(tree, word) for word in words)
     yield from _each_name(filter(os.path.isfile, told), seen.real)
 
 
 def _hooks(folder: str, named: Named, seen: _Seen) -> Iterator[str]:
     """Where they are, with *folder* as that which git runs in."""
-    yield from _each_name((os.path.join(folder, hooks) for hooks in (*seen.user.hooks, *named.hooks)), seen.real)
+    hooks = (*seen.user.hooks, *named.hooks)
+    seen.effort.spend(len(hooks))
+    yield from _each_name((os.path.join(folder, named) for named in hooks), seen.real)
 
 
 def _each_name(paths: Iterable[str], real: Real) -> Iterator[str]:
@@ -198,22 +209,32 @@ def _of_modules(folder: str, seen: _Seen) -> Iterator[str]:
     found = modules_in(seen.real(folder))
     yield from found.unseen
     for module in found.bare:  # those of their own included
-        tree = os.path.join(module, work_tree(read(os.path.join(module, "config"))) or "")
+        config = read(os.path.join(module, "config"))
+        seen.effort.spend(1, len(config))
+        tree = os.path.join(module, work_tree(config) or "")
         yield os.path.join(tree, ".git")
         yield from _own(tree, module, seen)
 
 
-def _folders_in(folder: str, real: Real) -> list[str] | None:
-    """None if it cannot be listed."""
+def _linked(common: str, real: Real) -> list[str] | None:
+    """
+    What a repository keeps of its linked working trees; None if it cannot be listed.
+
+    Raises:
+        UnclearError: They are too many.
+    """
+    folder = os.path.join(common, "worktrees")
     try:
         entries = listing(real(folder)).entries
     except OSError as error:
         if error.errno in PASSING:
             raise
         return None
+    if len(entries) > _MOST_LINKED:
+        raise UnclearError(folder)
     return [os.path.join(folder, name) for name, kind in entries.items() if kind is Kind.FOLDER]
 
 
 def _line(path: str) -> str:
-    """What stands in a file that holds one path."""
-    return read(path).partition("\0")[0].rstrip("\r\n")
+    """What stands in a file that holds one path. Raises UnclearError: it is too long for one."""
+    return read(path, _LONGEST_LINE).partition("\0")[0].rstrip("\r\n")

@@ -15,7 +15,8 @@ _HEAD = re.compile(r"\[([A-Za-z0-9.-]+)(?:[ \t\r]+\"((?:[^\"\\\n]|\\[^\n])*)\")?
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)")
 _SPACES = " \t\r\n"  # to git
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"'}
-_BOM = "\ufeff"
+_BARE, _QUOTED, _BLANK = re.compile(r"[^ \t\r\n\"\\#;]+"), re.compile(r"[^\n\"\\]+"), re.compile(r"[ \t\r]+")
+BOM = "\ufeff"  # in front of a file
 _PREFIX = "%(prefix)/"  # where git is installed
 _OPTIONAL = ":(optional)"  # of newer ones: the file need not be there
 
@@ -44,7 +45,7 @@ def settings(text: str, *, keeps_blanks: bool = False) -> Iterator[Setting]:
 
     git stops where it finds an error; here the next line goes on: somebody may mend the line before git runs again.
     """
-    text = text.removeprefix(_BOM).replace("\r\n", "\n")
+    text = text.removeprefix(BOM).replace("\r\n", "\n")
     at, section, subsection = 0, "", ""
     while at < len(text):
         char = text[at]
@@ -70,27 +71,31 @@ def _line_end(text: str, at: int) -> int:
 
 def _value(text: str, at: int, keeps_blanks: bool) -> tuple[str, int]:  # noqa: FBT001 -- as above
     """What stands behind a ``=``, as far as it can be read, and where it ends."""
-    value, blanks, quoted = "", "", False
+    value, blanks, begun, quoted = list[str](), "", False, False
     while at < len(text) and text[at] != "\n":
+        if run := (_QUOTED if quoted else _BARE).match(text, at):
+            value += (blanks, run[0])
+            blanks, begun, at = "", True, run.end()
+            continue
+        if not quoted and (run := _BLANK.match(text, at)):
+            if begun:
+                blanks = run[0] if keeps_blanks else " " * len(run[0])
+            at = run.end()
+            continue
         char = text[at]
         at += 1
-        if char in _SPACES and not quoted:
-            if value:
-                blanks += char if keeps_blanks else " "
-            continue
         if char in "#;" and not quoted:
             at = _line_end(text, at)
             break
-        value, blanks = value + blanks, ""
+        value.append(blanks)
+        blanks = ""
         if char == "\\":
-            escaped = text[at : at + 1]
-            at += 1
-            value += _ESCAPES.get(escaped, "")
-        elif char == '"':
-            quoted = not quoted
+            escaped = _ESCAPES.get(text[at : at + 1], "")
+            value.append(escaped)
+            begun, at = begun or escaped != "", at + 1
         else:
-            value += char
-    return value.partition("\0")[0], at  # git's own strings end there
+            quoted = not quoted
+    return "".join(value).partition("\0")[0], at  # git's own strings end there
 
 
 def of_environment(environment: Mapping[str, str]) -> Iterator[Setting]:

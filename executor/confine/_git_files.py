@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor._regular import regular_only
-from executor.confine._git_config import Setting, of_environment, paths, settings
+from executor.confine._git_config import BOM, Setting, of_environment, paths, settings
 from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 _LARGEST = 1 << 20  # bytes of a file that is read
+_MOST_READ = 500_000  # characters of all files that are read for one box
+_LOOK = 50  # of these: as much as it is to look for a file
 _LARGEST_KEPT = 1 << 15  # characters of one that is not parsed anew as long as it says the same
 _MOST_FILES = 100  # that include one another
-_OF_A_REPOSITORY = frozenset({"repositoryformatversion", "bare", "worktree"})
+_OF_A_REPOSITORY = re.compile(r"(?:repositoryformatversion|bare|worktree)[ \t\r]*+(?:$|[=\n#;])")
+_BEFORE = " \t\r\n]"  # what may stand in front of these
 _ABOUT_NAMES = frozenset({"branch", "submodule", "user", "author", "committer"})  # of people, branches and folders
 _BETWEEN_WORDS = re.compile(r"[\s'\"`$(){};|&<>=,!]+")
 _UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
@@ -28,6 +31,10 @@ _UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
 
 class UnclearError(Exception):
     """What git would read is not known: too much of it, or it cannot be read now."""
+
+
+class LongError(UnclearError):
+    """A file is longer than what is read of one."""
 
 
 class Named(NamedTuple):
@@ -47,17 +54,38 @@ class Named(NamedTuple):
     of_trees: bool
 
 
-def read(path: str) -> str:
+class Effort:
+    """How much is read and looked for, for one box: who writes, or has one clone, without end keeps nobody waiting."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_READ
+
+    def spend(self, looks: int, characters: int = 0) -> None:
+        """
+        Raises:
+            UnclearError: It is more than that.
+        """
+        self._left -= looks * _LOOK + characters
+        if self._left < 0:
+            raise UnclearError("more is configured than is read for a box")
+
+
+def read(path: str, most: int = _LARGEST) -> str:
     """
     The text of a file that somebody else may have made, line ends as they are; "" where there is none.
 
+    Args:
+        path: Where it is.
+        most: How many bytes it may have.
+
     Raises:
-        UnclearError: It is too large, or may not be read by this user.
+        LongError: It has more.
+        UnclearError: It may not be read by this user.
         OSError: It cannot be read now, and may be soon.
     """
     try:
         with open(path, "rb", opener=regular_only) as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(most + 1)
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None)
         if number in PASSING:
@@ -65,14 +93,16 @@ def read(path: str) -> str:
         if number in _UNREADABLE:
             raise UnclearError(path) from error
         return ""
-    if len(data) > _LARGEST:
-        raise UnclearError(path)
+    if len(data) > most:
+        raise LongError(path)
     return data.decode("utf-8", "surrogateescape")
 
 
 def says_it_is_one(config: str) -> bool:
-    """Whether *config*, the text of a file, is the configuration of a repository."""
-    return any(each.section == "core" and each.name in _OF_A_REPOSITORY for each in settings(config))
+    """Whether *config*, the text of a file, is the configuration of a repository, or looks like it."""
+    small = config.removeprefix(BOM).lower()
+    before = (small[found.start() - 1 : found.start()] for found in _OF_A_REPOSITORY.finditer(small))
+    return any(not character.strip(_BEFORE) for character in before)
 
 
 def work_tree(config: str) -> str | None:
@@ -84,20 +114,22 @@ def work_tree(config: str) -> str | None:
     return found
 
 
-def named_by(files: Iterable[str], project: str) -> Named:
+def named_by(files: Iterable[str], project: str, effort: Effort) -> Named:
     """
     What *files* name, and those that they include, whatever the condition.
 
     Args:
+        files: Of configuration.
         project: What cannot be read elsewhere no box can have made unreadable: git cannot read it either.
+        effort: What it may take.
 
     Raises:
-        UnclearError, OSError: As `read`; too many files include one another.
+        UnclearError, OSError: As `read`; too many files include one another; it takes more than that.
     """
-    return _named((), files, project)
+    return _named((), files, project, effort)
 
 
-def named_by_user(project: str, places: Places) -> Named:
+def named_by_user(project: str, places: Places, effort: Effort) -> Named:
     """As `named_by`, of what git reads for every repository; `files` has these files too."""
     told = os.environ
     usual = [
@@ -108,17 +140,17 @@ def named_by_user(project: str, places: Places) -> Named:
         f"{places.config}/git/config",
     ]
     files = [os.path.abspath(path) for path in usual if path]
-    found = _named(of_environment(told), files, project)
+    found = _named(of_environment(told), files, project, effort)
     return found._replace(files=(*files, *found.files))
 
 
-def _named(first: Iterable[Setting], files: Iterable[str], project: str) -> Named:
+def _named(first: Iterable[Setting], files: Iterable[str], project: str, effort: Effort) -> Named:
     reading = list(files)
     included: dict[str, None] = {}
     hooks: dict[str, None] = {}
     words: dict[str, None] = {}
     of_trees = False
-    for file, each in _each(first, reading, project):
+    for file, each in _each(first, reading, project, effort):
         if (each.section, each.name) == ("extensions", "worktreeconfig"):
             of_trees = True
         elif (each.section, each.name) == ("core", "hookspath"):
@@ -151,7 +183,7 @@ def _words(setting: Setting) -> Iterator[str]:
     yield from map(os.path.expanduser, words[1:])
 
 
-def _each(first: Iterable[Setting], reading: list[str], project: str) -> Iterator[tuple[str, Setting]]:
+def _each(first: Iterable[Setting], reading: list[str], project: str, effort: Effort) -> Iterator[tuple[str, Setting]]:
     """Each setting, and the file that it is in. *reading* may grow meanwhile."""
     for each in first:
         yield "", each
@@ -162,6 +194,7 @@ def _each(first: Iterable[Setting], reading: list[str], project: str) -> Iterato
             if not os.path.realpath(file).startswith(project.rstrip("/") + "/"):
                 continue
             raise
+        effort.spend(1, len(text))
         for each in _parsed(text) if len(text) <= _LARGEST_KEPT else _as_read(text):
             yield file, each
 

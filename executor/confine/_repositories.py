@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._disk import Kind, Stamp, listing
-from executor.confine._git_files import UnclearError, read, says_it_is_one
+from executor.confine._git_files import LongError, UnclearError, read, says_it_is_one
 from executor.confine._mounted import mounts
 from executor.confine._values import PASSING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_FOLDERS = 20_000
 # Packages are put here file by file, and bytecode.
 _PASSED = frozenset({"node_modules", "site-packages", "__pycache__", ".toolexec"})
+_LONGEST_CONFIG = 1 << 15  # bytes of a file that may be a repository's: there may be one in each folder
 _BARE = frozenset({"HEAD", "objects", "refs"})
 _MODULE = frozenset({"HEAD", "config"})
 
@@ -129,7 +130,9 @@ def _is_one(folder: str, entries: Mapping[str, Kind], *, modules: bool) -> bool:
     if entries.get("config") not in (Kind.FILE, Kind.LINK):
         return False
     try:
-        return says_it_is_one(read(f"{folder}/config"))
+        return says_it_is_one(read(f"{folder}/config", _LONGEST_CONFIG))
+    except LongError:
+        return True  # it may be
     except UnclearError:
         return modules
 

@@ -339,6 +339,52 @@ def test_of_too_many_the_inmost_are_closed_by_what_they_are_in(monkeypatch, tmp_
     assert within(1) == {".", elsewhere}
 
 
+WORDS = "[core]\n" + "\tx = a/b c d\n" * 80_000
+# What a clone brings along, by the files of a repository in it; as a whole it takes minutes to read.
+ENDLESS = {
+    "a long value": {"config": "[core]\n\tx = " + "ab " * 330_000},
+    "many settings": {"config": WORDS},
+    "many files": {
+        "config": "[core]\n" + "".join(f"[include]\npath = x{number}\n" for number in range(90)),
+        **{f"x{number}": WORDS for number in range(90)},
+    },
+    "many programs": {"config": "[core]\n\tx = ./a " + "".join(f"b{number} " for number in range(20_000))},
+    "many folders of hooks": {"config": "[core]\n" + "".join(f"hooksPath = h{number}\n" for number in range(20_000))},
+    "many working trees": {"config": "", **{f"worktrees/w{number}/x": "" for number in range(10_001)}},
+    "a long path": {"config": "", "commondir": "a/" * 100_000},
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_a_repository_that_takes_too_long_to_read_is_closed_as_a_whole(project, bubblewrap, case):
+    for name, text in {"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", **ENDLESS[case]}.items():
+        path = project / "lib" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert "lib" in closed(project)
+    assert in_a_box(project, "touch a.txt; touch lib/x")[0] != 0
+    assert (project / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "is_one"),
+    [
+        ("[core]\n\tbare = true\n", True),
+        ("[core]BARE=1", True),
+        ("\ufeffbare", True),
+        ("[core]\r\n  worktree = ../x\r\n", True),
+        ("[core] repositoryformatversion ; x", True),
+        ("# the bare minimum\nworktrees = 3\n[x]\nthreadbare = 1\n", False),
+        ("x\n" * 20_000, True),  # too long to be read: it may be
+        ("\n" * 30_000, False),
+    ],
+)
+def test_a_folder_is_a_repository_by_its_configuration_alone(project, config, is_one):
+    (project / "app").mkdir()
+    (project / "app/config").write_text(config, newline="")
+    assert ("app/config" in closed(project)) is is_one
+
+
 def test_a_long_row_of_folders_is_closed_before_it_takes_long(project, bubblewrap):
     (project / ("folder/" * 500) / ".git").mkdir(parents=True)
     row = [place for place in closed(project) if place.endswith("/folder")]
