@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 << 20  # bytes that are read of an archive, unpacked
 _MOST_NAMES = 20_000
+_LARGEST_DIRECTORY = 2 << 20  # bytes that a ZIP archive may say of its files, some hundred of each
 _LARGEST_PATCH = 8 << 20  # bytes
 _NAMING = re.compile(rb"(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|rename from|diff --git)[ \t]")
 _ESCAPED = re.compile(rb'"[^"]*\\')
@@ -74,8 +75,22 @@ def _in_tar(file: IO[bytes]) -> Iterator[str]:
             yield member.linkname
 
 
+class _InPieces:
+    """A file that is read piece by piece: what a ZIP archive tells of its files, it reads at once, however much."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.seek, self.tell, self.seekable, self._file = file.seek, file.tell, file.seekable, file
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file; a ValueError for more than is looked at."""
+        data = self._file.read(_LARGEST_DIRECTORY + 1 if size < 0 else min(size, _LARGEST_DIRECTORY + 1))
+        if len(data) > _LARGEST_DIRECTORY:
+            raise ValueError("it has too many files")
+        return data
+
+
 def _in_zip(file: IO[bytes]) -> Iterator[str]:
-    with zipfile.ZipFile(file) as archive:
+    with zipfile.ZipFile(cast("IO[bytes]", _InPieces(file))) as archive:
         for member in archive.infolist()[: _MOST_NAMES + 1]:
             yield member.filename.replace("\\", "/")
             if member.external_attr >> 28 == 0xA:  # a link: what it holds is where it points to

@@ -76,4 +76,7 @@ def _object(common: str, name: str) -> bytes | None:
 
 def _text(path: str) -> str:
     with open(path, encoding="utf-8", opener=regular_only) as file:
-        return file.read(_MOST).strip()
+        text = file.read(_MOST + 1)
+    if len(text) > _MOST:
+        raise ValueError("more than is read")
+    return text.strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from executor.paths import regular_only
@@ -19,6 +20,8 @@ _FANOUT, _NAMES = 8, 1032  # where they are in an index of a pack
 _NAME = 20  # bytes
 _COMMIT, _DELTA = 1, 6  # types in a pack
 _MOST_DELTAS = 100
+_LONGEST_CONFIG = 1 << 20  # characters
+_MOST_OBJECTS = 100  # with one beginning of their names
 _HEADER = 32  # bytes of an object in a pack that are read: its type, its size, and where what it is based on is
 
 
@@ -29,8 +32,8 @@ def may_be_file(top: str, start: str) -> bool:
         if _has_other_names(common):
             return True
         objects = f"{common}/objects"
-        kinds = [*_loose(objects, start), *_packed(objects, start)]
-        return not all(kinds) if kinds else _has_more(objects)
+        kinds = [*islice(chain(_loose(objects, start), _packed(objects, start)), _MOST_OBJECTS)]
+        return not all(kinds) or len(kinds) == _MOST_OBJECTS if kinds else _has_more(objects)
     except (OSError, ValueError, zlib.error, IndexError):
         return True
 
@@ -38,7 +41,8 @@ def may_be_file(top: str, start: str) -> bool:
 def _has_other_names(common: str) -> bool:
     """Whether its objects have, or may have, names of another length (SHA-256): git takes that from this file alone."""
     with open(f"{common}/config", encoding="utf-8", errors="replace", opener=regular_only) as file:
-        return "objectformat" in file.read().lower()
+        text = file.read(_LONGEST_CONFIG + 1)
+    return len(text) > _LONGEST_CONFIG or "objectformat" in text.lower()
 
 
 def _has_more(objects: str) -> bool:
@@ -62,7 +66,7 @@ def _packed(objects: str, start: str) -> Iterator[bool]:
         if not name.endswith(".idx"):
             continue
         with open(f"{folder}/{name}", "rb", opener=regular_only) as index:
-            places = list(_places(index, start))
+            places = list(islice(_places(index, start), _MOST_OBJECTS))
         if places:
             with open(f"{folder}/{name[:-4]}.pack", "rb", opener=regular_only) as pack:
                 yield from (_is_commit_at(pack, place) for place in places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zlib
 
 import pytest
 
@@ -204,3 +205,38 @@ def test_objects_with_names_of_another_length_are_asked_about(tmp_path, packed):
     blob = git(root, "rev-parse", "HEAD:.env")
     commands = [f"git {sub} {name} -- src" for sub in ("show", "grep x") for name in (blob, blob[:10])]
     assert asked(root, commands) == commands
+
+
+def a_long_configuration(root, _):
+    with (root / ".git/config").open("a") as file:
+        file.write("# x\n" * (1 << 18))
+
+
+def many_commits(root, commit):
+    folder = root / ".git/objects" / commit[:2]
+    for number in range(100):
+        (folder / f"{commit[2:8]}{number:032x}").write_bytes(zlib.compress(b"commit 0\0"))
+
+
+@pytest.mark.parametrize("make", [a_long_configuration, many_commits])
+def test_what_is_too_much_to_be_looked_at_may_be_a_file(repository, make):
+    git(repository, "commit", "-qm", "x")
+    git(repository, "add", "-f", ".env")
+    commit = git(repository, "rev-parse", "HEAD")
+    command = [f"git show {commit[:8]} -- src"]
+    assert asked(repository, command) == []
+    make(repository, commit)
+    assert asked(repository, command) == command
+
+
+def test_a_branch_is_not_missed_among_many(repository):
+    git(repository, "add", "-f", ".env")
+    git(repository, "commit", "-qm", "x")
+    git(repository, "rm", "-q", "--cached", ".env")
+    assert asked(repository, ["git diff --cached"]) == ["git diff --cached"]
+    git(repository, "pack-refs", "--all")
+    file = repository / ".git/packed-refs"
+    first, *rest = file.read_text().splitlines(keepends=True)
+    more = "".join(f"{'0' * 39}1 refs/heads/a{number}\n" for number in range(75_000))
+    file.write_text(first + more + "".join(rest))
+    assert asked(repository, ["git diff --cached"]) == ["git diff --cached"]

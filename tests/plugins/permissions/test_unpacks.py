@@ -119,6 +119,14 @@ def test_what_cannot_be_looked_at_is_asked_about(root, judged, monkeypatch):
     assert judged("tar xf y.tar") == "ask"
 
 
+def test_an_archive_that_says_more_of_its_files_than_is_read_is_asked_about(root, judged):
+    for count, verdict in ((20, "allow"), (40, "ask")):
+        with zipfile.ZipFile(root / "x.zip", "w") as archive:
+            for number in range(count):
+                archive.writestr(f"src/{number}{'x' * 60_000}", b"")
+        assert judged("unzip x.zip") == verdict
+
+
 def test_a_rule_that_spells_it_out_need_not_be_told_what_is_in_it(root):
     """As ``always`` stores it; but what is seen to come into the repository is asked about all the same."""
     tar(root / "evil.tar", ".git/config")
