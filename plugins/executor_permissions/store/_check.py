@@ -24,6 +24,7 @@ KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTo
 PROFILES = ("read", "project", "network", "open")
 _CONFINE_KEYS = ("default", *PROFILES, "env", "require", "people")
 SCOPES = ("turn", "session")  # of limits
+MOST_RULES = 20_000  # each takes up to half a millisecond to be made
 _SECTION_KEYS = ("tools", "patterns", "arguments")
 _CHANNEL_KEYS = ("type", "timeout", "endpoint", "headers", "auth_token", "auth_token_env", "base_path", "poll_interval")
 _TEST_KEYS = ("tool", "args", "expect", "why")
@@ -35,6 +36,7 @@ class Checker:
     def __init__(self) -> None:
         self.errors: list[tuple[KeyPath, str]] = []
         self.notes: list[tuple[KeyPath, str]] = []
+        self._rules = 0
 
     def _error(self, path: KeyPath, text: str) -> None:
         self.errors.append((path, text))
@@ -92,7 +94,7 @@ class Checker:
         self._keys(path, section, _SECTION_KEYS)
         self._strings((*path, "tools"), section.get("tools", []))
         self._strings((*path, "patterns"), section.get("patterns", []))
-        if isinstance(section.get("patterns", []), list):
+        if isinstance(section.get("patterns", []), list) and self._rules <= MOST_RULES:
             for i, pattern in enumerate(section.get("patterns", [])):
                 if isinstance(pattern, str):
                     self._pattern((*path, "patterns", i), pattern)
@@ -111,6 +113,8 @@ class Checker:
         if not isinstance(values, list):
             example = f", [{values!r}]" if isinstance(values, str) else ""
             self._error(path, f"is {_kind(values)}: write a list of values{example}")
+            return
+        if self._are_too_many(path, values):
             return
         for i, item in enumerate(values):
             if item is not None and not isinstance(item, str | int | float | bool):
@@ -139,11 +143,20 @@ class Checker:
         if not isinstance(value, list):
             self._error(path, f"is {_kind(value)}: write a list of texts")
             return
+        if self._are_too_many(path, value):
+            return
         for i, item in enumerate(value):
             if not isinstance(item, str):
                 self._error((*path, i), f"is {_kind(item)}: write a text")
             elif not item.strip():
                 self._error((*path, i), "is empty: leave it out")
+
+    def _are_too_many(self, path: KeyPath, values: list[Any]) -> bool:
+        """Whether these make more rules than a file may have: whoever opens a project waits for them."""
+        before, self._rules = self._rules, self._rules + len(values)
+        if before <= MOST_RULES < self._rules:
+            self._error(path, f"comes to more than {MOST_RULES} rules in this file: write fewer, with wildcards")
+        return self._rules > MOST_RULES
 
     def _channel(self, channel: Any) -> None:
         if not isinstance(channel, Mapping):

@@ -237,6 +237,22 @@ def test_what_is_not_json_is_told_how_to_mend(tmp_path, text, mend):
     assert str(caught.value) == f"The permission policy {path} could not be loaded, so nothing may run:\n  {problem}"
 
 
+@pytest.mark.parametrize("section", ["patterns", "tools", "arguments"])
+def test_more_rules_than_anybody_waits_for_are_an_error(tmp_path, section):
+    def written(count):
+        rules = [f"a{number}" for number in range(count)]
+        given = {"readFile": {"path": rules}} if section == "arguments" else rules
+        (tmp_path / "p.json").write_text(json.dumps({"ask": {"tools": ["x"], section: given}}))
+        return tmp_path / "p.json"
+
+    _source.read_source(written(19_999))
+    with pytest.raises(PermissionConfigError) as caught:
+        _source.read_source(written(20_001))
+    problem = "comes to more than 20000 rules in this file: write fewer, with wildcards"
+    assert [told.endswith(problem) for told in caught.value.problems] == [True]
+    assert f"ask.{section}" in caught.value.problems[0]
+
+
 def test_a_file_that_is_too_large_or_no_file_is_an_error(tmp_path):
     path = tmp_path / "p.json"
     path.write_text("{}" + " " * (4 * 1024 * 1024 - 2))
