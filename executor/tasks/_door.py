@@ -57,14 +57,16 @@ class Door:
         """Nobody is let in any more; who is in is given the rest, if they take it."""
         self._leave()
         self._loop.close(LAST_WORDS, self._finish)
+        if not self._loop.running:
+            self.abandon()  # of somebody who came last nothing may have been heard
 
     def _leave(self) -> None:
         self._meeting.remove(f"{self._name}{TERMINAL}")
         if not self._loop.running:
-            self._sockets[0].close()
+            self.abandon()
 
     def abandon(self) -> None:
-        """Close what a fork of this process has inherited."""
+        """Close what nobody serves any more, or what a fork of this process has inherited."""
         for each in self._sockets:
             each.close()
 
@@ -75,6 +77,7 @@ class Door:
         with listener:
             while True:
                 connection, _ = await loop.sock_accept(listener)
+                self._sockets = [each for each in self._sockets if each.fileno() >= 0] + [connection]
                 self._begin(self._serve(connection))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -84,7 +87,6 @@ class Door:
 
     async def _serve(self, connection: socket.socket) -> None:
         """Somebody, from the first word to the last. What they type is in no message of ours."""
-        self._sockets = [each for each in self._sockets if each.fileno() >= 0] + [connection]
         visit = None
         try:
             refuse_called(connection)
