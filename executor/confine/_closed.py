@@ -96,9 +96,9 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from nested.bare[_MOST_REPOSITORIES:]
     places = Places.now()
     yield from (path for path in places.own_files if path.startswith(f"{project}/"))
-    effort = Effort()
+    own = Effort.of_project()
     try:
-        seen = _Seen(named_by_user(project, places, effort), real, effort)
+        seen = _Seen(named_by_user(project, places, own), real, own)
     except UnclearError:
         yield project
         return
@@ -106,7 +106,9 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     told = (path for path in seen.user.files if os.path.lexists(path) or path.endswith("/.gitconfig"))
     yield from _each_name(told, real)
     yield f"{places.config}/git"
-    for tree in (project, *nested.trees[:_MOST_REPOSITORIES]):
+    yield from _or_whole(project, _of_tree(project, seen))
+    seen = seen._replace(effort=Effort())
+    for tree in nested.trees[:_MOST_REPOSITORIES]:
         yield from _or_whole(tree, _of_tree(tree, seen))
     for repository in nested.bare[:_MOST_REPOSITORIES]:
         yield from _or_whole(repository, _of_repository(repository, repository, seen))

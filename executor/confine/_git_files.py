@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 _LARGEST = 1 << 20  # bytes of a file that is read
-_MOST_READ = 500_000  # characters of all files that are read for one box
+_MOST_READ = 500_000  # characters of all files that are read for one box, beside those for the project itself
+_MOST_OF_PROJECT = 1_500_000  # each branch that git knows is 80 of them
 _LOOK = 50  # of these: as much as it is to look for a file
 _LARGEST_KEPT = 1 << 15  # characters of one that is not parsed anew as long as it says the same
 _MOST_FILES = 100  # that include one another
 _OF_A_REPOSITORY = re.compile(r"(?:repositoryformatversion|bare|worktree)[ \t\r]*+(?:$|[=\n#;])")
 _BEFORE = " \t\r\n]"  # what may stand in front of these
 _ABOUT_NAMES = frozenset({"branch", "submodule", "user", "author", "committer"})  # of people, branches and folders
+_BLANK_IN_VALUE = re.compile(r"(?:=|\\\n)[^\n=]*[\t\r]")
 _BETWEEN_WORDS = re.compile(r"[\s'\"`$(){};|&<>=,!]+")
 _UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
 
@@ -57,8 +59,13 @@ class Named(NamedTuple):
 class Effort:
     """How much is read and looked for, for one box: who writes, or has one clone, without end keeps nobody waiting."""
 
-    def __init__(self) -> None:
-        self._left = _MOST_READ
+    def __init__(self, most: int = _MOST_READ) -> None:
+        self._left = most
+
+    @classmethod
+    def of_project(cls) -> Effort:
+        """For what is the user's own, and the project's: no box writes that."""
+        return cls(_MOST_OF_PROJECT)
 
     def spend(self, looks: int, characters: int = 0) -> None:
         """
@@ -201,7 +208,8 @@ def _each(first: Iterable[Setting], reading: list[str], project: str, effort: Ef
 
 def _as_read(text: str) -> tuple[Setting, ...]:
     """The settings in *text* to every version of git."""
-    return (*settings(text), *(settings(text, keeps_blanks=True) if "\t" in text else ()))
+    text = text.replace("\r\n", "\n")
+    return (*settings(text), *(settings(text, keeps_blanks=True) if _BLANK_IN_VALUE.search(text) else ()))
 
 
 _parsed = lru_cache(maxsize=32)(_as_read)  # it hardly ever changes, and is looked at before every command

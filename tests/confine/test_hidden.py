@@ -366,6 +366,14 @@ def test_a_repository_that_takes_too_long_to_read_is_closed_as_a_whole(project, 
     assert (project / "a.txt").exists()
 
 
+def test_a_repository_of_thousands_of_branches_stays_open(project, bubblewrap):
+    with (project / ".git/config").open("a") as config:
+        for number in range(10_000):
+            config.write(f'[branch "topic/{number}"]\n\tremote = origin\n\tmerge = refs/heads/topic/{number}\n')
+    assert "." not in closed(project)
+    assert in_a_box(project, "touch a.txt")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("config", "is_one"),
     [

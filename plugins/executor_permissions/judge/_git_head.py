@@ -60,7 +60,7 @@ def _ref(common: str, name: str) -> str | None:
         raise ValueError("names are kept in another form")
     if not os.path.isfile(f"{common}/packed-refs"):
         return None
-    lines = (line.split(" ") for line in _text(f"{common}/packed-refs").splitlines())
+    lines = (line.split(" ") for line in _text(f"{common}/packed-refs").split("\n"))
     return next((line[0] for line in lines if line[1:] == [name]), None)
 
 

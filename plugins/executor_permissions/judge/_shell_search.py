@@ -48,7 +48,7 @@ _PLAIN = re.compile(r"-[acfHilLnQrRsSuUvwz]+\Z|--(?:hidden|follow|nocolor|litera
 # The types of rg for which nothing counts but the end of a name, in which "*" is for what differs between versions.
 _TYPES = {"py": "*.py*", "rust": "*.rs", "go": "*.go", "js": "*.*js*", "ts": "*.*ts*", "css": "*.*css", "java": "*.j*"}
 _IGNORE_FILES = (".ignore", ".rgignore", ".agignore", ".gitignore", ".git/info/exclude")
-_LONGEST_IGNORE_FILE = 1 << 16  # characters
+_LONGEST_IGNORE_FILE = 1 << 16  # bytes
 
 
 class Searches:
@@ -372,13 +372,14 @@ def _is_shown(path: str, hidden: list[str]) -> bool:
         folder = folder.rpartition("/")[0]
         for name in _IGNORE_FILES:
             try:
-                with open(f"{folder}/{name}", encoding="utf-8", errors="replace", opener=regular_only) as file:
-                    lines = file.read(_LONGEST_IGNORE_FILE + 1)
+                with open(f"{folder}/{name}", "rb", opener=regular_only) as file:
+                    data = file.read(_LONGEST_IGNORE_FILE + 1)
             except OSError:
                 continue
-            if len(lines) > _LONGEST_IGNORE_FILE:
+            if len(data) > _LONGEST_IGNORE_FILE:
                 return True
-            shown = [line[1:].strip().rstrip("/").rpartition("/")[2] for line in lines.splitlines() if line[:1] == "!"]
+            lines = data.decode("utf-8", "replace").split("\n")  # nothing else ends one
+            shown = [line[1:].strip().rstrip("/").rpartition("/")[2] for line in lines if line[:1] == "!"]
             if any(
                 "\\" in one or "{" in one or may_meet("/" + one, "/" + part, dots=True)
                 for one in shown

@@ -48,7 +48,7 @@ _ESCAPED = re.compile(r"\\(.)")
 _STASHED = re.compile(r".*stash.*\^3")  # the commit of what git did not track
 _NOT_TRACKED = re.compile(r" -[a-z]*o| --o")
 _MOST_ADDED = 5000  # files that are looked at for one decision
-_LONGEST_IGNORE_FILE = 1 << 16  # characters
+_LONGEST_IGNORE_FILE = 1 << 16  # bytes
 
 
 class _Added(NamedTuple):
@@ -383,11 +383,15 @@ def _is_ignored(path: str, top: str) -> bool:
     if folder != top:
         return False
     try:
-        with open(f"{top}/.gitignore", encoding="utf-8", errors="replace", opener=regular_only) as file:
-            lines = file.read(_LONGEST_IGNORE_FILE).splitlines()
+        with open(f"{top}/.gitignore", "rb", opener=regular_only) as file:
+            data = file.read(_LONGEST_IGNORE_FILE + 1)
     except OSError:
         return False
-    return any(line.rstrip() in (name, "/" + name) for line in lines) and not any(line[:1] == "!" for line in lines)
+    if len(data) > _LONGEST_IGNORE_FILE:
+        return False
+    text = data.decode("utf-8", "replace")
+    lines = [line.removesuffix("\r").rstrip(" ") for line in text.split("\n")]  # nothing else ends one
+    return any(line in (name, "/" + name) for line in lines) and not any(line[:1] == "!" for line in lines)
 
 
 def _has(names: tuple[str, ...], start: str) -> bool:

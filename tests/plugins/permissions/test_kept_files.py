@@ -66,12 +66,14 @@ def test_what_a_search_would_have_to_leave_out_is_said_where_one_option_does_it(
     assert reason == f"grep -r x .: it searches {root}/conf, which a rule denies (--exclude-dir=conf leaves it out)"
 
 
-@pytest.mark.parametrize("line", ["!.env", "!/.e*", "!**/.env", "!\\.env", "!{.env,x}"])
+@pytest.mark.parametrize(
+    "line", ["!.env", "!/.e*", "!**/.env", "!\\.env", "!{.env,x}", "![\x85.]env", "![\x0c.]env", "![\r.]env"]
+)
 @pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
 def test_an_ignore_file_may_show_what_begins_with_a_dot(root, name, line):
     (root / name).write_text("*.log\n!.github\n")
     assert allowed(root, ["rg SECRET"]) == ["rg SECRET"]
-    (root / name).write_text(f"*.log\n{line}\n")
+    (root / name).write_text(f"*.log\n{line}\n", encoding="utf-8", newline="")
     assert allowed(root, ["rg SECRET", "rg SECRET src"]) == ["rg SECRET src"]
 
 
@@ -139,6 +141,34 @@ def test_what_git_ignores_is_added_by_force_only(root):
     assert allowed(root, texts) == texts[:2]
     (root / ".gitignore").write_text(".env\n!.e*\n")
     assert allowed(root, texts) == []
+
+
+def by_git(root):
+    """Whether git would add the file."""
+    command = ["git", "ls-files", "--others", "--exclude-standard", "--", ".env"]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".env\n" + "# x\n" * (1 << 14) + "!.env\n",  # longer than is read
+        "a\x0b.env\n",
+        "a\x85.env\n",
+        "a\u2028.env\n",
+        "a\r.env\n",
+        ".env\t\n",
+        ".env\\ \n",
+    ],
+)
+def test_an_ignore_file_is_read_as_git_reads_it(root, text):
+    texts = ["git add -A && git diff --cached"]
+    (root / ".gitignore").write_text(text, encoding="utf-8", newline="")
+    assert by_git(root) == [".env"]
+    assert allowed(root, texts) == []
+    (root / ".gitignore").write_text(".env  \r\n", newline="")
+    assert by_git(root) == []
+    assert allowed(root, texts) == texts
 
 
 @pytest.mark.parametrize("form", ["one", "renamed", "packed", "linked"])
