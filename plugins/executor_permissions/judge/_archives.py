@@ -16,12 +16,15 @@ from executor.paths import regular_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Self
 
     from executor_permissions.judge._links import Stamp
 
 _LARGEST = 64 << 20  # bytes that are read of an archive, unpacked
 _MOST_NAMES = 20_000
 _LARGEST_DIRECTORY = 2 << 20  # bytes that a ZIP archive may say of its files, some hundred of each
+# unzip leaves out what is not printed and the version that VMS has there, and takes the name of an extra field.
+_ODD_IN_ZIP, _NAMED_ANEW = re.compile(r";\d*\Z"), b"up"  # the field's number, 0x7075
 _LARGEST_PATCH = 8 << 20  # bytes
 _NAMING = re.compile(rb"(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|rename from|diff --git)[ \t]")
 _ESCAPED = re.compile(rb'"[^"]*\\')
@@ -62,17 +65,37 @@ class _Bounded:
         return data
 
 
+class _Member(tarfile.TarInfo):
+    """Of an archive without errors: this reader takes the first for the end, and others go on behind it."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if not buf.strip(b"\0"):  # the end
+                raise
+            raise ValueError(str(error)) from error
+
+
 def _in_tar(file: IO[bytes]) -> Iterator[str]:
     begins = file.read(6)
     file.seek(0)
     opened = next((opener for magic, opener in _PACKED if begins.startswith(magic)), None)
     content = file if opened is None else opened(file)
-    with tarfile.open(fileobj=cast("IO[bytes]", _Bounded(content)), mode="r|") as archive:
+    bounded = _Bounded(content)
+    with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r|", tarinfo=_Member) as archive:
         for count, member in enumerate(archive):
             if count > _MOST_NAMES:
                 raise ValueError("it has too many files")
+            if "\0" in member.name + member.linkname:
+                raise ValueError("others cut a name off there")
             yield member.name
             yield member.linkname
+        behind = cast("IO[bytes]", archive.fileobj)
+        while piece := behind.read(1 << 16):
+            if piece.strip(b"\0"):
+                raise ValueError("it goes on behind its end")
 
 
 class _InPieces:
@@ -92,6 +115,8 @@ class _InPieces:
 def _in_zip(file: IO[bytes]) -> Iterator[str]:
     with zipfile.ZipFile(cast("IO[bytes]", _InPieces(file))) as archive:
         for member in archive.infolist()[: _MOST_NAMES + 1]:
+            if _ODD_IN_ZIP.search(member.filename) or not member.filename.isprintable() or _NAMED_ANEW in member.extra:
+                raise ValueError("unzip makes another name of it")
             yield member.filename.replace("\\", "/")
             if member.external_attr >> 28 == 0xA:  # a link: what it holds is where it points to
                 with archive.open(member) as link:

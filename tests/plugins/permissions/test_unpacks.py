@@ -3,9 +3,12 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import gzip
 import io
+import struct
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 
@@ -117,6 +120,53 @@ def test_what_cannot_be_looked_at_is_asked_about(root, judged, monkeypatch):
     monkeypatch.setattr(_archives, "_MOST_NAMES", 1)
     (root / "y.tar").write_bytes((root / "x.tar").read_bytes())
     assert judged("tar xf y.tar") == "ask"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("between", ["garbage", "a wrong sum", "an empty block", "an end", "half a header"])
+def test_what_stands_behind_an_error_or_the_end_is_not_overlooked(root, judged, between, packed):
+    """GNU tar goes on behind an error, others behind an end."""
+    for name in ("src/a", "src/b", ".git/hooks/pre-commit"):
+        tar(root / f"{name[-1]}.tar", name)
+    first, other, hook = ((root / f"{name}.tar").read_bytes()[1024:2048] for name in "abt")
+    wrong = {
+        "garbage": b"\1" * 512,
+        "a wrong sum": other[:148] + b"0000000\0" + other[156:],
+        "an empty block": b"\0" * 512,
+        "an end": b"\0" * 1024,
+        "half a header": b"\1" * 100,
+    }[between]
+    pack = gzip.compress if packed else bytes
+    (root / "x.tar").write_bytes(pack(first + wrong + hook + b"\0" * 1024))
+    assert judged("tar xf x.tar") == "ask"
+    (root / "x.tar").write_bytes(pack(first + other + b"\0" * 10_240))
+    assert judged("tar xf x.tar") == "allow"
+
+
+@pytest.mark.parametrize("name", [".g\x01it/config", ".g\x7fit/config", ".git\n/hooks/x", "sub/.git;1", "sub/.git;"])
+def test_a_name_of_which_unzip_leaves_something_out_is_asked_about(root, judged, name):
+    zipped(root / "x.zip", name)
+    assert judged("unzip x.zip") == "ask"
+
+
+def test_a_name_that_stands_in_an_extra_field_is_asked_about(root, judged):
+    """Info-ZIP's Unicode path, 0x7075 in APPNOTE.TXT: its name counts, if the sum is that of the other one."""
+    new = b".git/config"
+    told = struct.pack("<BI", 1, zlib.crc32(b"src/a")) + new
+    member = zipfile.ZipInfo("src/a")
+    for extra, verdict in ((b"", "allow"), (struct.pack("<HH", 0x7075, len(told)) + told, "ask")):
+        member.extra = extra
+        with zipfile.ZipFile(root / "x.zip", "w") as archive:
+            archive.writestr(member, "x")
+        assert judged("unzip x.zip") == verdict
+
+
+def test_a_name_that_others_cut_off_is_asked_about(root, judged):
+    with tarfile.open(root / "x.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("src/a")
+        member.pax_headers = {"path": "sub/.git\0.txt"}
+        archive.addfile(member)
+    assert judged("tar xf x.tar") == "ask"
 
 
 def test_an_archive_that_says_more_of_its_files_than_is_read_is_asked_about(root, judged):
