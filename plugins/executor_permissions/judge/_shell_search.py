@@ -8,10 +8,10 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from executor.paths import regular_only
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._git_shows import operands, sub_command
+from executor_permissions.judge._ignore_files import is_shown
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge._secrets import secret_places_below
@@ -47,8 +47,6 @@ _UNSURE = frozenset("\\[")
 _PLAIN = re.compile(r"-[acfHilLnQrRsSuUvwz]+\Z|--(?:hidden|follow|nocolor|literal|ignore-case)\Z")  # they take no value
 # The types of rg for which nothing counts but the end of a name, in which "*" is for what differs between versions.
 _TYPES = {"py": "*.py*", "rust": "*.rs", "go": "*.go", "js": "*.*js*", "ts": "*.*ts*", "css": "*.*css", "java": "*.j*"}
-_IGNORE_FILES = (".ignore", ".rgignore", ".agignore", ".gitignore", ".git/info/exclude")
-_LONGEST_IGNORE_FILE = 1 << 16  # bytes
 
 
 class Searches:
@@ -258,7 +256,7 @@ class _Search(NamedTuple):
         if not parts:
             return False
         if not self.hidden and not self.follows and any(part[:1] == "." for part in parts):
-            return not _is_shown(path, [part for part in parts if part[:1] == "."])
+            return not is_shown(path, [part for part in parts if part[:1] == "."])
         is_folder = os.path.isdir(path)
         folders = parts if is_folder else parts[:-1]
         if not self.follows and any(map(self.choice.skips_folder, folders)):
@@ -363,27 +361,3 @@ class Choice(NamedTuple):
 def _surely_fits(pattern: str | None, name: str) -> bool:
     """Whether *name* fits, whoever reads the pattern: classes and backslashes are not the same everywhere."""
     return pattern is not None and _UNSURE.isdisjoint(pattern) and fnmatchcase(name, pattern)
-
-
-def _is_shown(path: str, hidden: list[str]) -> bool:
-    """Whether an ignore file on the way to *path* may tell a search to look at its *hidden* parts all the same."""
-    folder = path
-    while folder:
-        folder = folder.rpartition("/")[0]
-        for name in _IGNORE_FILES:
-            try:
-                with open(f"{folder}/{name}", "rb", opener=regular_only) as file:
-                    data = file.read(_LONGEST_IGNORE_FILE + 1)
-            except OSError:
-                continue
-            if len(data) > _LONGEST_IGNORE_FILE:
-                return True
-            lines = data.decode("utf-8", "replace").split("\n")  # nothing else ends one
-            shown = [line[1:].strip().rstrip("/").rpartition("/")[2] for line in lines if line[:1] == "!"]
-            if any(
-                "\\" in one or "{" in one or may_meet("/" + one, "/" + part, dots=True)
-                for one in shown
-                for part in hidden
-            ):
-                return True
-    return False

@@ -9,10 +9,10 @@ from bisect import bisect_left
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor.paths import regular_only
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_head import in_head
 from executor_permissions.judge._git_index import tracked
+from executor_permissions.judge._git_links import repositories_in
 from executor_permissions.judge._git_shows import (
     LEAVING_OUT,
     MAGIC,
@@ -28,6 +28,7 @@ from executor_permissions.judge._git_shows import (
     takes_along,
     writes_the_index,
 )
+from executor_permissions.judge._ignore_files import is_ignored
 from executor_permissions.judge._paths import Place, UnclearPathError, under
 from executor_permissions.judge.options import kind_of
 
@@ -47,8 +48,8 @@ _PATTERN = frozenset("*?[\\")
 _ESCAPED = re.compile(r"\\(.)")
 _STASHED = re.compile(r".*stash.*\^3")  # the commit of what git did not track
 _NOT_TRACKED = re.compile(r" -[a-z]*o| --o")
+_MOST_REPOSITORIES = 100
 _MOST_ADDED = 5000  # files that are looked at for one decision
-_LONGEST_IGNORE_FILE = 1 << 16  # bytes
 
 
 class _Added(NamedTuple):
@@ -256,7 +257,7 @@ class TrackedFiles:
         others = self._others
         self._changed = self._changed or any(words[:1] != ["cd"] and kind_of(words) != "reader" for words in others)
         others.clear()
-        return force or self._changed or not _is_ignored(path, top)
+        return force or self._changed or not is_ignored(path, top)
 
     def _added_by_pattern(self, top: str) -> Iterator[Found]:
         """The files on the disk that a rule with a wildcard is about, and that may have been added."""
@@ -309,7 +310,20 @@ class TrackedFiles:
         return _About([] if everything else wanted, without)
 
     def _kept(self, top: str, *, untracked: bool) -> Iterator[Found]:
-        """The tracked files of the work tree *top* that no tool may read."""
+        """
+        The tracked files of the work tree *top*, and of the submodules in it, that no tool may read.
+
+        git shows those too where an option or a setting says so (``--recurse-submodules``, ``diff.submodule``).
+        """
+        waiting = [top]
+        for tree in waiting:  # grows
+            yield from self._kept_in(tree, untracked=untracked)
+            inside = repositories_in(tree, self._links) if self._rules.patterns or self._rules.below(tree) else ()
+            if inside is None or len(waiting) + len(inside) > _MOST_REPOSITORIES:
+                raise UnclearPathError("it may show more repositories than are looked at")
+            waiting += inside
+
+    def _kept_in(self, top: str, *, untracked: bool) -> Iterator[Found]:
         named = [one for one in self._rules.below(top) if one.kept == "read"]
         patterns = sum(one.kept == "read" for _, _, one in self._rules.patterns)
         if not named and not patterns:
@@ -375,23 +389,6 @@ def _base(words: list[str], lead: int, folder: str) -> str:
         if words[i] == "-C":
             folder = os.path.join(folder, words[i + 1])
     return folder
-
-
-def _is_ignored(path: str, top: str) -> bool:
-    """Whether ``.gitignore`` beside the file plainly names it, and nothing there may take that back."""
-    folder, _, name = path.rpartition("/")
-    if folder != top:
-        return False
-    try:
-        with open(f"{top}/.gitignore", "rb", opener=regular_only) as file:
-            data = file.read(_LONGEST_IGNORE_FILE + 1)
-    except OSError:
-        return False
-    if len(data) > _LONGEST_IGNORE_FILE:
-        return False
-    text = data.decode("utf-8", "replace")
-    lines = [line.removesuffix("\r").rstrip(" ") for line in text.split("\n")]  # nothing else ends one
-    return any(line in (name, "/" + name) for line in lines) and not any(line[:1] == "!" for line in lines)
 
 
 def _has(names: tuple[str, ...], start: str) -> bool:

@@ -240,3 +240,28 @@ def test_a_branch_is_not_missed_among_many(repository):
     more = "".join(f"{'0' * 39}1 refs/heads/a{number}\n" for number in range(75_000))
     file.write_text(first + more + "".join(rest))
     assert asked(repository, ["git diff --cached"]) == ["git diff --cached"]
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_what_submodules_track_is_shown_as_well(repository, tmp_path, deep):
+    """By an option, or by settings (``submodule.recurse``, ``diff.submodule``), which are not looked at."""
+    for name, inner in (("inner", None), ("outer", "inner")):
+        (tmp_path / name).mkdir()
+        git(tmp_path / name, "init", "-q", ".")
+        (tmp_path / name / "a.py").write_text("x\n")
+        git(tmp_path / name, "add", ".")
+        if inner:
+            git(tmp_path / name, "-c", "protocol.file.allow=always", "submodule", "add", "-q", tmp_path / inner, inner)
+        git(tmp_path / name, "commit", "-qm", "x")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", tmp_path / "outer", "lib")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "update", "-q", "--init", "--recursive")
+    git(repository, "commit", "-qm", "x")
+    commands = ["git grep --recurse-submodules x", "git diff --submodule=diff", "git show", "git log -p", "git grep x"]
+    place = "lib/inner" if deep else "lib"
+    rules = {"whitelist": {"patterns": ["git *"]}, "blacklist": {"arguments": {"readFile": {"path": [f"{place}/key"]}}}}
+    wild = {**rules, "blacklist": {"arguments": {"readFile": {"path": ["**/key"]}}}}
+    assert asked(repository, commands, rules) == asked(repository, commands, wild) == []
+    (repository / place / "key").write_text("x\n")
+    git(repository / place, "add", "-f", "key")
+    assert asked(repository, commands, rules) == asked(repository, commands, wild) == commands
+    assert asked(repository, ["git grep --recurse-submodules x -- src"], rules) == []
