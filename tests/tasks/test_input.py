@@ -452,9 +452,12 @@ class TestTheSocket:
     def test_another_user_gets_nowhere(self, begin, executor, caplog, monkeypatch):
         task = begin()
         executor.tasks.send_input(task.id, "x")
+        refused, warn = threading.Event(), _door.warn
+        monkeypatch.setattr(_door, "warn", lambda text: (warn(text), refused.set()))
         monkeypatch.setattr(os, "getuid", lambda: 12345)  # so that everybody else is another one
         with pytest.raises(ToolExecutorError, match="is not reached"):
             TaskManager.open().send_input(task.id, "x")
+        assert refused.wait(SECONDS)  # who asks has gone by then, as far as they are concerned
         close(executor, task)
         assert "a process of the user" in caplog.text
 
