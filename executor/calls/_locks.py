@@ -319,9 +319,8 @@ class Locks:
 
     def _finish(self, ended: list[Request], lines: Iterable[Line]) -> None:
         """Outside the lock: set the alarms of the rates that were touched, and tell those whose wait has ended."""
-        for line in itertools.chain(lines, *(request.lines for request in ended)):
-            if isinstance(line, Turns):
-                self._set_alarm(line)
+        touched = [*lines, *(line for request in ended for line in request.lines)]
+        ended = [*ended, *(one for line in touched if isinstance(line, Turns) for one in self._set_alarm(line))]
         if not ended:
             return
         with ExitStack() as stack:  # each is told, whatever another one raises
@@ -342,16 +341,22 @@ class Locks:
         finally:
             _nested.depth = depth
 
-    def _set_alarm(self, line: Turns) -> None:
+    def _set_alarm(self, line: Turns) -> list[Request]:
+        """
+        Have the line looked at again when it has more room. Returns those that are granted now: time goes on, and what
+        has room without an alarm has had its chance.
+        """
         with self._lock:
-            due = line.next_start(self._clock())
+            now = self._clock()
+            granted = self._pass_on([line], now)
+            due = line.next_start(now)
             if due == line.due:
-                return
+                return granted
             take_back, line.take_back, line.due = line.take_back, None, due
         if take_back is not None:
             take_back()
         if due is None:
-            return
+            return granted
         take_back = self._at(due, partial(self._ring, line, due))
         with self._lock:
             wanted = line.due == due and line.take_back is None
@@ -359,6 +364,7 @@ class Locks:
                 line.take_back = take_back
         if not wanted:  # it rang already, or there is another one
             take_back()
+        return granted
 
     def _ring(self, line: Turns, due: float) -> None:
         with self._lock:

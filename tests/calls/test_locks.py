@@ -253,6 +253,35 @@ def test_an_alarm_that_rings_before_it_is_known_is_no_harm():
     assert rung == ["taken back"] * 2
 
 
+@pytest.mark.parametrize("look", range(4))
+def test_a_turn_that_comes_back_between_two_looks_at_the_clock_is_not_lost(look):
+    """The thread that rings is late, and so the call that ends takes its alarm back."""
+    time, looks = Time(), itertools.count(-100)
+
+    def clock():
+        if next(looks) == look:
+            time.now += 60
+        return time.now
+
+    locks = Locks(at=time.at, clock=clock)
+    first, second = (locks.request(owner=n, tool="t", rate=Rate(1, 60), label=str(n)) for n in range(2))
+    assert first.granted and not second.granted
+    time.now += 59
+    looks = itertools.count()
+    first.release()
+    time.advance(120)
+    assert second.granted
+
+
+def test_who_comes_when_a_turn_does_keeps_nobody_waiting(calls):
+    tickets = [calls(str(number), rate=Rate(2, 60)) for number in range(3)]
+    calls.time.now += 60  # nobody has rung yet
+    last = calls("last", rate=Rate(2, 60))
+    assert last.granted and tickets[2].granted
+    finish(*tickets, last)
+    assert calls.time.alarms == {}
+
+
 # Inner calls
 
 
