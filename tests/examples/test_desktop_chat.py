@@ -92,7 +92,8 @@ def test_control_c_closes_the_window_and_stops_what_runs(start, gate, display):
         chat.wait_for("[yes]")
         chat.type("press yes")
         chat.wait_for("begun")
-        assert chat.end(signal.SIGINT) == 0
+        code = chat.end(signal.SIGINT)
+    assert code == 0, chat.shown
     assert "Traceback" not in chat.shown
 
 
