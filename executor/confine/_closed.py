@@ -35,12 +35,14 @@ class _Seen(NamedTuple):
     Attributes:
         user: What git's configuration names that holds for every repository.
         real: For paths.
-        effort: What all of it may take.
+        effort: What it may take.
+        others: The same for what boxes may have made: submodules, linked working trees.
     """
 
     user: Named
     real: Real
     effort: Effort
+    others: Effort
 
 
 def unwritable(
@@ -98,7 +100,7 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from (path for path in places.own_files if path.startswith(f"{project}/"))
     own = Effort.of_project()
     try:
-        seen = _Seen(named_by_user(project, places, own), real, own)
+        seen = _Seen(named_by_user(project, places, own), real, own, Effort())
     except UnclearError:
         yield project
         return
@@ -107,7 +109,7 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from _each_name(told, real)
     yield f"{places.config}/git"
     yield from _or_whole(project, _of_tree(project, seen))
-    seen = seen._replace(effort=Effort())
+    seen = seen._replace(effort=seen.others)
     for tree in nested.trees[:_MOST_REPOSITORIES]:
         yield from _or_whole(tree, _of_tree(tree, seen))
     for repository in nested.bare[:_MOST_REPOSITORIES]:
@@ -142,6 +144,7 @@ def _repository(git: str) -> str | None:
 def _of_repository(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     common = _common(repository)
     yield from _own(tree, repository, seen)
+    seen = seen._replace(effort=seen.others)
     for git in dict.fromkeys((repository, common, *(_linked(common, seen.real) or ()))):
         yield from _of_modules(os.path.join(git, "modules"), seen)
 
@@ -175,7 +178,7 @@ def _own(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
             yield from _named(os.path.join(git, at), named, seen)
             yield from _hooks(git, named, seen)
         if there:
-            of_tree = named_by([own], tree, seen.effort)
+            of_tree = named_by([own], tree, seen.effort if git == repository else seen.others)
             yield from _named(os.path.join(git, at), of_tree, seen)
             yield from _hooks(git, of_tree, seen)
 
@@ -194,7 +197,7 @@ def _hooks(folder: str, named: Named, seen: _Seen) -> Iterator[str]:
     """Where they are, with *folder* as that which git runs in."""
     hooks = (*seen.user.hooks, *named.hooks)
     seen.effort.spend(len(hooks))
-    yield from _each_name((os.path.join(folder, named) for named in hooks), seen.real)
+    yield from _each_name((os.path.join(folder, path) for path in hooks), seen.real)
 
 
 def _each_name(paths: Iterable[str], real: Real) -> Iterator[str]:

@@ -64,7 +64,7 @@ class Effort:
 
     @classmethod
     def of_project(cls) -> Effort:
-        """For what is the user's own, and the project's: no box writes that."""
+        """For what is the user's own, and the project's, which no box writes."""
         return cls(_MOST_OF_PROJECT)
 
     def spend(self, looks: int, characters: int = 0) -> None:
