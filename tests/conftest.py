@@ -47,7 +47,7 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
 # Folders and files whose tests install something, drive browsers or wait for whole programs: few, and each takes long.
 LENGTHY = (
     "packaging", "models/test_vendors.py", "integration", "conformance", "mutation", "plugins/console", "serving",
-    "test_benchmarks.py", "cluster", "examples", "first_touch", "cli", "tasks",
+    "test_benchmarks.py", "engines", "examples", "first_touch", "cli", "tasks",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._kernel import open_plain
 from executor.confine._mounted import mounts
+from executor.confine._real import in_folder
 from executor.confine._values import PASSING
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class Disk:
                     there.add(folder)
                 continue
             for name, is_link in found:
-                path = _in(folder, name)
+                path = in_folder(folder, name)
                 if not is_link:
                     waiting.append((path, names[name], links))
                 elif links < _MOST_LINKS:
@@ -240,7 +241,7 @@ class Disk:
         if not entries and stamp is not None:  # the folder is empty, or it may be passed and not listed
             for name in names.keys() - {_ITSELF, ".."}:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    yield name, stat.S_ISLNK(os.lstat(_in(folder, name)).st_mode)
+                    yield name, stat.S_ISLNK(os.lstat(in_folder(folder, name)).st_mode)
 
     def real(self, path: str) -> str:
         """*path* without links; it need not be there."""
@@ -254,7 +255,7 @@ class Disk:
         if name in ("", ".", ".."):
             return os.path.realpath(path)
         parent = self.real(above.rstrip("/") or "/")
-        plain = _in(parent, name)
+        plain = in_folder(parent, name)
         stamp, entries, _ = self.listed(parent)
         kind = entries.get(name)
         if kind is not None:
@@ -302,7 +303,3 @@ def _before(path: str, names: Names) -> Names:
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".")]
-
-
-def _in(folder: str, name: str) -> str:
-    return f"/{name}" if folder == "/" else f"{folder}/{name}"

@@ -22,7 +22,7 @@ class Real:
     def entry(self, path: str) -> str:
         """*path* with no links on the way to it: itself, also where it is one."""
         above, _, name = path.rstrip("/").rpartition("/")
-        return _in(self(above or "/"), name)
+        return in_folder(self(above or "/"), name)
 
     def _looked_up(self, path: str) -> str:
         ways, folder = list[str](), path
@@ -34,10 +34,11 @@ class Real:
             folder = above or "/"
         found = self._known[folder]
         for way in reversed(ways):
-            entry = _in(found, way.rpartition("/")[2])
+            entry = in_folder(found, way.rpartition("/")[2])
             found = self._known[way] = os.path.realpath(entry) if os.path.islink(entry) else entry
         return found
 
 
-def _in(folder: str, name: str) -> str:
+def in_folder(folder: str, name: str) -> str:
+    """The path of *name* in *folder*, which may be the root."""
     return f"/{name}" if folder == "/" else f"{folder}/{name}"

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _LARGEST = 64 << 20  # bytes that are read of an archive, unpacked
 _MOST_NAMES = 20_000
 _LARGEST_DIRECTORY = 2 << 20  # bytes that a ZIP archive may say of its files, some hundred of each
-# unzip leaves out what is not printed and the version that VMS has there, and takes the name of an extra field.
-_ODD_IN_ZIP, _NAMED_ANEW = re.compile(r";\d*\Z"), b"up"  # the field's number, 0x7075
+# unzip leaves out what is not printed, and the version that VMS has there.
+_VERSION = re.compile(r";\d*\Z")
+_UNICODE_PATH = 0x7075  # the extra field of a ZIP archive with another name, which unzip takes
 _LARGEST_PATCH = 8 << 20  # bytes
 _NAMING = re.compile(rb"(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|rename from|diff --git)[ \t]")
 _ESCAPED = re.compile(rb'"[^"]*\\')
@@ -83,8 +84,7 @@ def _in_tar(file: IO[bytes]) -> Iterator[str]:
     file.seek(0)
     opened = next((opener for magic, opener in _PACKED if begins.startswith(magic)), None)
     content = file if opened is None else opened(file)
-    bounded = _Bounded(content)
-    with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r|", tarinfo=_Member) as archive:
+    with tarfile.open(fileobj=cast("IO[bytes]", _Bounded(content)), mode="r|", tarinfo=_Member) as archive:
         for count, member in enumerate(archive):
             if count > _MOST_NAMES:
                 raise ValueError("it has too many files")
@@ -115,12 +115,20 @@ class _InPieces:
 def _in_zip(file: IO[bytes]) -> Iterator[str]:
     with zipfile.ZipFile(cast("IO[bytes]", _InPieces(file))) as archive:
         for member in archive.infolist()[: _MOST_NAMES + 1]:
-            if _ODD_IN_ZIP.search(member.filename) or not member.filename.isprintable() or _NAMED_ANEW in member.extra:
+            name = member.filename
+            if _VERSION.search(name) or not name.isprintable() or _UNICODE_PATH in _extra_fields(member.extra):
                 raise ValueError("unzip makes another name of it")
-            yield member.filename.replace("\\", "/")
+            yield name.replace("\\", "/")
             if member.external_attr >> 28 == 0xA:  # a link: what it holds is where it points to
                 with archive.open(member) as link:
                     yield link.read(4096).decode("utf-8", "surrogateescape")
+
+
+def _extra_fields(extra: bytes) -> Iterator[int]:
+    """The numbers of the extra fields of a file in a ZIP archive (APPNOTE.TXT, 4.5)."""
+    while len(extra) >= 4:
+        yield int.from_bytes(extra[:2], "little")
+        extra = extra[4 + int.from_bytes(extra[2:4], "little") :]
 
 
 def _in_patch(file: IO[bytes]) -> Iterable[str]:

@@ -25,17 +25,18 @@ def holds_repositories(top: str, links: Links) -> bool:
     Those that git itself has put there have their settings in ``.git/modules``, where no tool writes: only a folder
     ``.git`` counts.
     """
-    names = _named(top, links)
+    names = _gitlinks_of(top, links)
     return names is None or any(links.exists(f"{top}/{name}/.git/HEAD") for name in names)
 
 
 def repositories_in(top: str, links: Links) -> tuple[str, ...] | None:
     """The work trees of the other repositories that are there in the work tree *top*; None if that cannot be told."""
-    names = _named(top, links)
+    names = _gitlinks_of(top, links)
     return None if names is None else tuple(f"{top}/{name}" for name in names if links.exists(f"{top}/{name}/.git"))
 
 
-def _named(top: str, links: Links) -> tuple[str, ...] | None:
+def _gitlinks_of(top: str, links: Links) -> tuple[str, ...] | None:
+    """The names of the gitlinks in the index of *top*; None if that cannot be told."""
     index = f"{top}/.git/index"
     stamp = links.stamp(index)
     if stamp is None and links.is_file(f"{top}/.git"):  # a linked work tree: its index is elsewhere

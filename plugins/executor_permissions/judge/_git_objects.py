@@ -33,7 +33,9 @@ def may_be_file(top: str, start: str) -> bool:
             return True
         objects = f"{common}/objects"
         kinds = [*islice(chain(_loose(objects, start), _packed(objects, start)), _MOST_OBJECTS)]
-        return not all(kinds) or len(kinds) == _MOST_OBJECTS if kinds else _has_more(objects)
+        if not kinds:
+            return _has_more(objects)
+        return len(kinds) == _MOST_OBJECTS or not all(kinds)
     except (OSError, ValueError, zlib.error, IndexError):
         return True
 

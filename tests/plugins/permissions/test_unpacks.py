@@ -154,7 +154,8 @@ def test_a_name_that_stands_in_an_extra_field_is_asked_about(root, judged):
     new = b".git/config"
     told = struct.pack("<BI", 1, zlib.crc32(b"src/a")) + new
     member = zipfile.ZipInfo("src/a")
-    for extra, verdict in ((b"", "allow"), (struct.pack("<HH", 0x7075, len(told)) + told, "ask")):
+    time, path = struct.pack("<HHB4s", 0x5455, 5, 1, b"upup"), struct.pack("<HH", 0x7075, len(told)) + told
+    for extra, verdict in ((b"", "allow"), (time, "allow"), (time + path, "ask"), (path + time, "ask")):
         member.extra = extra
         with zipfile.ZipFile(root / "x.zip", "w") as archive:
             archive.writestr(member, "x")
