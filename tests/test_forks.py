@@ -225,3 +225,75 @@ def test_the_child_of_a_process_forked_inside_a_call_is_free_of_it(tmp_path):
     )
     assert found.count("child") == 6
     assert "".join(word for word in found if word != "child") == "(True,0)0(True,0)" * 2
+
+
+LOCKED = """
+import gc, os, signal, sys, threading
+from executor import PluginRegistry, ToolExecutor
+
+registry = PluginRegistry(entry_points=False)
+for name in ("shell", "files"):
+    registry.expose(name)
+executor = ToolExecutor(registry=registry)
+executor.register("work", lambda args: 1)
+
+
+def calls():
+    assert executor.execute("work", {})[0]
+    assert executor.execute("runCommand", {"command": "true"})[0]
+
+
+def named():
+    for module in [each for name, each in sys.modules.items() if name.startswith("executor")]:
+        yield from ((f"{module.__name__}.{name}", value) for name, value in vars(module).items())
+    for each in gc.get_objects():
+        kind = type(each)
+        if kind.__module__.startswith("executor"):
+            slots = [name for one in kind.__mro__ for name in getattr(one, "__slots__", ())]
+            for name in (*getattr(each, "__dict__", ()), *slots):
+                yield f"{kind.__module__}.{kind.__name__}.{name}", getattr(each, name, None)
+
+
+def holds(lock, held, tried, over):
+    free = lock.acquire(blocking=False)
+    held.append(free)
+    tried.set()
+    over.wait()
+    if free:
+        lock.release()
+
+
+calls()
+locks = {}
+for name, value in named():
+    lock = value._lock if isinstance(value, threading.Condition) else value
+    if isinstance(lock, (type(threading.Lock()), type(threading.RLock()))):
+        locks.setdefault(name, lock)
+for name, lock in locks.items():
+    held, tried, over = [], threading.Event(), threading.Event()
+    holder = threading.Thread(target=holds, args=(lock, held, tried, over))
+    holder.start()
+    tried.wait()
+    if not held[0]:  # as of a worker that has nothing to do
+        over.set()
+        continue
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        calls()
+        executor.shutdown(cancel=True)
+        os._exit(0)
+    code = os.waitpid(child, 0)[1]
+    over.set()
+    holder.join()
+    print(name, code)
+os._exit(0)
+"""
+
+
+def test_a_lock_that_another_thread_holds_keeps_no_child_from_its_calls(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", LOCKED]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    ended = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    assert len(ended) > 20, done.stderr
+    assert [name for name, code in ended.items() if code != "0"] == []

@@ -12,7 +12,6 @@ import contextlib
 import os
 import re
 import sys
-import threading
 
 _NAME = "toolexec-calls"
 # The mark, or the lock of a process that has tasks.
@@ -21,30 +20,29 @@ _MARKS = re.compile(rf"(?:/memfd:{_NAME}(?: \(deleted\))?|.*/owners/[0-9a-f]{{16
 
 class Mark:
     """
-    The mark of this process; made once. `_lock` guards the making.
+    The mark of this process; made once. It has no lock, which would be held for ever in a child that is forked meanwhile.
 
     Attributes:
         missing: Whether it is still to be made, for those who look before each call.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._descriptor = -1
+        self._made: dict[str, int] = {}  # by name its descriptor: setting a default is one step, for any thread
         self.missing = sys.platform == "linux"
 
     def make(self) -> None:
         if self.missing:
-            with self._lock, contextlib.suppress(OSError):
-                if self._descriptor < 0:
-                    self._descriptor = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+            with contextlib.suppress(OSError):
+                descriptor = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+                if self._made.setdefault(_NAME, descriptor) != descriptor:  # another thread was quicker
+                    os.close(descriptor)
                 self.missing = False
 
     def remove(self) -> None:
-        with self._lock:
-            descriptor, self._descriptor = self._descriptor, -1
-            if descriptor >= 0:
-                os.close(descriptor)
-                self.missing = True
+        descriptor = self._made.pop(_NAME, None)
+        if descriptor is not None:
+            os.close(descriptor)
+            self.missing = True
 
 
 caller_mark = Mark()

@@ -7,6 +7,7 @@ import contextlib
 import os
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING, Protocol
 
 from executor.errors import ToolFailedError
@@ -48,6 +49,11 @@ class LiveCommands:
         self._commands: set[tuple[int, LiveCommand]] = set()
         self._registered = False
         self._exiting = False
+        _of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """In the child of a fork: whoever held the lock is in the parent."""
+        self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def holding(self, command: LiveCommand) -> Iterator[None]:
@@ -96,3 +102,15 @@ class LiveCommands:
         with self._lock:
             self._exiting = True
         self.end_all()
+
+
+_of_this_process: weakref.WeakSet[LiveCommands] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for each in list(_of_this_process):
+        each._begin()  # noqa: SLF001 -- of this very module
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
