@@ -20,7 +20,7 @@ _MARKS = re.compile(rf"(?:/memfd:{_NAME}(?: \(deleted\))?|.*/owners/[0-9a-f]{{16
 
 class Mark:
     """
-    The mark of this process; made once. It has no lock, which would be held for ever in a child that is forked meanwhile.
+    The mark of this process; made once. It has no lock: a child that is forked meanwhile would wait for it for ever.
 
     Attributes:
         missing: Whether it is still to be made, for those who look before each call.
