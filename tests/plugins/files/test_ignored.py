@@ -13,7 +13,26 @@ from executor_files._ignored import Ignored
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is what it is compared with")
 FOLDERS = ("", "src", "src/build", "build", "a/b", "a b", "node_modules/x", ".hid")
-NAMES = ("f.py", "f.log", "x.tmp", "#h", "!no", "keep", "[s]", "a]b", "build", "t ", "\\z", "é.txt", ".env", "foo^bar")
+NAMES = (
+    "f.py",
+    "f.log",
+    "x.tmp",
+    "#h",
+    "!no",
+    "keep",
+    "[s]",
+    "a]b",
+    "build",
+    "t ",
+    "\\z",
+    "é.txt",
+    "e.txt",
+    "A1",
+    "-",
+    "é",
+    ".env",
+    "foo^bar",
+)
 PATTERNS = (
     """
 *.log
@@ -59,6 +78,39 @@ a]b
 /*/f.log
 src/*
 !src/f.py
+[[:upper:]]?
+[[:alpha:][:digit:]].txt
+[^[:alnum:].]*
+[![:punct:]]*
+[[:nosuch:]]*
+[[:alpha:]
+[[:alpha:]-]
+[[:]
+[[::]]
+[]-a]
+[a\\]]b
+[a-]
+[^a-]
+[!]a]*
+[e-[:alpha:]].txt
+[^]
+[!]
+[a/]*
+[^/]*
+[A-[:digit:]
+[k-a]eep
+[a-[:alpha:]]
+[z-af]?py
+[^z-a]
+a\\]b
+foo\\^bar
+\\f.py
+keep\\
+?.txt
+??.txt
+[é].txt
+[é][é].txt
+[é]
 """.strip("\n")
     .replace("SPACE", " ")
     .split("\n")
@@ -137,3 +189,10 @@ def test_a_pattern_that_is_made_to_take_long_does_not(here):
     ignored = Ignored(here)
     assert not ignored("a" * 250, folder=False)
     assert not ignored("/".join("a" * 200), folder=False)
+
+
+def test_what_a_clone_can_put_there_does_not_take_long(here):
+    (here / ".git").mkdir()
+    for filling in ("[", "[:", "*a", "?", "[a]", "[a-", " ", "\\", "a/"):
+        (here / ".gitignore").write_text(filling * (1 << 18) + "x\n" + (filling * 2000 + "\n") * 20)
+        assert not Ignored(here)("a" * 250, folder=False)
