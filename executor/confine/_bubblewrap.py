@@ -8,6 +8,7 @@ import stat
 from functools import cache
 from typing import TYPE_CHECKING
 
+from executor.confine._environment import only_roots
 from executor.confine._mounts import Kind
 
 if TYPE_CHECKING:
@@ -20,13 +21,18 @@ if TYPE_CHECKING:
 _RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
 _STOP = "/run/toolexec"  # a file of empty lines, which is there for when it is read
 _RESOLVER = "/etc/resolv.conf"
+# Where systems have their programs. What a command of root's makes anywhere else is root's as well.
+_OF_SYSTEM = frozenset(
+    ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/run/current-system/sw/bin")
+)
 
 
 def find() -> str | None:
     """
-    Where bubblewrap is: the first in PATH that only root can change.
+    Where bubblewrap is: the first in PATH that only root can change, in a folder to which no box can add a name.
 
-    PATH may name the project's own folders, and what a command left there is neither taken nor hides the real one.
+    PATH may name the project's own folders, and what a command left there is neither taken nor hides the real one:
+    nor a link to a program of root's, which would say of itself that there can be no such box.
     """
     return next(filter(None, map(_of_root, _on_path(os.environ.get("PATH")))), None)
 
@@ -44,14 +50,21 @@ def _of_root(found: str) -> str | None:
 
 def _on_path(path: str | None) -> Iterator[str]:
     folders = os.defpath if path is None else path
-    for folder in folders.split(os.pathsep):
+    for folder in filter(_is_systems, folders.split(os.pathsep)):
         if (found := _in_folder(folder)) is not None:
             yield found
 
 
 @cache
+def _is_systems(folder: str) -> bool:
+    if folder.rstrip("/") in _OF_SYSTEM:
+        return True
+    return os.path.isabs(folder) and os.geteuid() != 0 and only_roots(os.path.realpath(folder))
+
+
+@cache
 def _in_folder(folder: str) -> str | None:
-    return shutil.which("bwrap", path=folder or os.curdir)
+    return shutil.which("bwrap", path=folder)
 
 
 def options(

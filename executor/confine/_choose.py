@@ -149,7 +149,7 @@ def _missing(mechanism: Real) -> str:
     if not _filter.supported():
         return f"there is no filter of system calls for {os.uname().machine}"
     if mechanism == "bubblewrap":
-        return "" if _bubblewrap.find() else "bubblewrap is not installed (its package is called bubblewrap)"
+        return "" if _bubblewrap.find() else "the system has no bubblewrap (its package is called bubblewrap)"
     abi = _kernel.landlock_abi()
     if abi < _LEAST_ABI:
         return "this kernel has no Landlock" if not abi else f"this kernel's Landlock is too old (ABI {abi})"

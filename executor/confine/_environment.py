@@ -49,11 +49,11 @@ def of_loader(environment: Mapping[str, str]) -> dict[str, str]:
     if os.geteuid() == 0:
         return {}
     named = environment.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
-    folders = [real for path in named if path.startswith("/") and _only_roots(real := os.path.realpath(path))]
+    folders = [real for path in named if path.startswith("/") and only_roots(real := os.path.realpath(path))]
     return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
 
 
-def _only_roots(path: str) -> bool:
+def only_roots(path: str) -> bool:
     """Whether nobody but root can put anything into a folder, whose path is without links, or another in its place."""
     try:
         found = os.stat(path)
@@ -61,4 +61,4 @@ def _only_roots(path: str) -> bool:
         return False
     if found.st_uid != 0 or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return False
-    return path == "/" or _only_roots(os.path.dirname(path))
+    return path == "/" or only_roots(os.path.dirname(path))

@@ -75,6 +75,23 @@ def test_a_program_that_a_command_left_in_path_does_not_hide_bubblewrap(tmp_path
     assert _bubblewrap.find() == os.path.realpath(real)
 
 
+@pytest.mark.parametrize("user", [0, 1000])
+@pytest.mark.parametrize("planted", ["a program of its own", "a link to one of root's"])
+def test_a_box_cannot_choose_what_is_taken_for_bubblewrap_by_leaving_it_in_path(planted, user, tmp_path, monkeypatch):
+    real = shutil.which("bwrap")
+    if real is None or _bubblewrap.find() is None:
+        pytest.skip("there is no bubblewrap")
+    program = tmp_path / "bwrap"
+    if planted == "a program of its own":
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)  # root's, where toolexec and its boxes are
+    else:
+        program.symlink_to("/usr/bin/env")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert _bubblewrap.find() == os.path.realpath(real)
+
+
 def test_devices_are_found_where_they_are_seen_again():
     mounted = (
         Mount("0:1", "/", "/"),
