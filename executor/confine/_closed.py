@@ -109,11 +109,21 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from _each_name(told, real)
     yield f"{places.config}/git"
     yield from _or_whole(project, _of_tree(project, seen))
+    for tree in _around(project):  # a package of a larger repository may hold the hooks of that
+        if (repository := _repository(os.path.join(tree, ".git"))) is not None:
+            yield from _or_whole(project, _own(tree, repository, seen))
     seen = seen._replace(effort=seen.others)
     for tree in nested.trees[:_MOST_REPOSITORIES]:
         yield from _or_whole(tree, _of_tree(tree, seen))
     for repository in nested.bare[:_MOST_REPOSITORIES]:
         yield from _or_whole(repository, _of_repository(repository, repository, seen))
+
+
+def _around(project: str) -> Iterator[str]:
+    """The folders that *project* is in, the inmost first."""
+    while project not in ("/", ""):
+        project = os.path.dirname(project)
+        yield project
 
 
 def _or_whole(tree: str, found: Iterator[str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ class Repositories(NamedTuple):
     """
     Attributes:
         trees: The folders in which there is a ``.git``.
-        bare: Those that are a repository themselves.
+        bare: Those that are a repository themselves; the folder itself may be one.
         unseen: Folders in which there may be more: they cannot be listed, or there are too many.
     """
 
@@ -48,7 +48,7 @@ class _Folder(NamedTuple):
 
 def below(project: str, mounted: tuple[Mount, ...] | None = None) -> Repositories:
     """
-    The repositories below *project*, its own left out.
+    The repositories below *project*, its own ``.git`` left out.
 
     Args:
         mounted: What is mounted, for somebody who has looked.
@@ -89,11 +89,10 @@ def _found(top: str, mounted: tuple[Mount, ...], *, modules: bool) -> Repositori
         if found is None:
             continue
         looked_at[folder] = found
-        if folder != top:
-            if found.tree:
-                trees.append(folder)
-            if found.bare:
-                bare.append(folder)
+        if found.tree and folder != top:
+            trees.append(folder)
+        if found.bare:
+            bare.append(folder)
         # Also below what is one by its looks: a command may have made that of a folder that holds another.
         waiting += [f"{folder}/{name}" for name in found.below]
     kept.clear()

@@ -313,6 +313,27 @@ def test_git_works_in_a_repository_below(project, bubblewrap):
     assert git(project / "vendor/lib", "log", "--format=%s") == "b\n"
 
 
+def test_no_box_writes_what_git_runs_of_a_project_that_is_a_bare_repository(tmp_path, bubblewrap):
+    git(tmp_path, "init", "-q", "--bare", "project.git")
+    folder = tmp_path / "project.git"
+    code, said = in_a_box(folder, "echo x > hooks/update; git config core.fsmonitor x; git rev-parse --is-bare-repository")
+    assert (code, said.splitlines()[-1]) == (0, "true")
+    assert not (folder / "hooks" / "update").exists()
+    assert "fsmonitor" not in (folder / "config").read_text()
+
+
+@pytest.mark.parametrize("setting", ["core.hooksPath", "core.fsmonitor"])
+def test_no_box_writes_what_the_repository_around_a_project_runs(project, bubblewrap, setting):
+    package = project / "packages" / "app"
+    (package / ".husky").mkdir(parents=True)
+    hook = package / ".husky" / "pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    named = hook if setting == "core.fsmonitor" else hook.parent
+    git(project, "config", setting, str(named.relative_to(project)))
+    in_a_box(package, "echo x > .husky/pre-commit; mv .husky gone")
+    assert hook.read_text() == "#!/bin/sh\n"
+
+
 def test_a_repository_that_a_box_made_stays_the_boxes_own(project, bubblewrap):
     code, said = in_a_box(project, "git init -q new && git -C new config a.b c && git init -q --bare bare.git")
     assert code == 0, said
