@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from executor.calls._state import MARK
 from executor.errors import ExecutionError
 from executor.tasks._manager import TaskManager, engine_of
-from executor.tools._isolate import read, write
+from executor.tools._frames import read, write
 from executor.values import Tool, ToolCall
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from executor.registry._registry import PluginRegistry
 from executor.tasks._durable import Durable
 from executor.tasks._manager import TaskManager
 from executor.tasks._table import TaskTable
-from executor.tools._isolate import read, write
+from executor.tools._frames import read, write
 from executor.values import Decision, Tool, ToolCall, Verdict
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """
 Tools with ``isolation="process"``: each call in a fresh process, which can be killed at any moment.
 
-The process is given the function and the arguments on its stdin, and answers on its stdout with frames: a length, and
-so many bytes of pickle. It ends, with all that it has started, when its stdin does: also when this process is killed.
+The process is given the function and the arguments on its stdin, and answers on its stdout with frames (see
+`_frames`). It ends, with all that it has started, when its stdin does: also when this process is killed.
 What the tool itself prints goes to stderr.
 """
 
@@ -13,14 +13,14 @@ import json
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from executor.calls._current import CurrentCall, current_call
 from executor.errors import ToolFailedError
+from executor.tools._frames import read, write
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
@@ -29,13 +29,12 @@ if TYPE_CHECKING:
     from executor.confine import Boxed
     from executor.values._profile import ProfileName
 
-_LENGTH = struct.Struct("<Q")
 # Modules are found where this process finds them; nothing of the main module is run again.
 _CHILD = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from executor.tools._isolated import serve
-serve()
+serve(boxed=sys.argv[2:] == ["boxed"])
 """
 
 
@@ -96,7 +95,7 @@ class _Child:
         self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None, marks: Mapping[str, str]
     ) -> None:
         path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
-        command = [sys.executable, "-P", "-c", _CHILD, json.dumps(path)]
+        command = [sys.executable, "-P", "-c", _CHILD, json.dumps(path), *(["boxed"] if profile else [])]
         how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         how["start_new_session"] = sys.platform != "win32"
         self._boxed: Boxed | None = None
@@ -114,21 +113,26 @@ class _Child:
 
     def follow(self, call: CurrentCall | None) -> Any:
         """What the tool returns. Raises what it raised, or ToolFailedError."""
-        assert self._process.stdout is not None
-        while (frame := read(self._process.stdout)) is not None:
+        while (frame := self._frame()) is not None:
             kind, *told = frame
             if kind == "returned":
                 return told[0]
             if kind == "raised":
                 raise told[0]
             if call is not None:
-                getattr(call, kind)(*told)  # emit or progress
+                (call.progress if kind == "progress" else call.emit)(*told)
         if call is not None and call.token.error is not None:
             raise call.token.error
         code = self._process.wait()
         raise ToolFailedError(
             f"The process that ran the tool ended with {code} before it returned; what it did may have had effects"
         )
+
+    def _frame(self) -> Any:
+        try:
+            return read(self._process.stdout, boxed=self._boxed is not None)
+        except Exception as error:
+            raise ToolFailedError(f"What the process that ran the tool said cannot be read: {error}") from error
 
     def kill(self) -> None:
         """End the process and what it has started."""
@@ -150,19 +154,3 @@ class _Child:
         self._process.stdout.close()
         if self._boxed is not None:
             self._boxed.close()
-
-
-def write(stream: BinaryIO | Any, value: Any) -> None:
-    data = pickle.dumps(value)
-    stream.write(_LENGTH.pack(len(data)) + data)
-    stream.flush()
-
-
-def read(stream: BinaryIO | Any) -> Any:
-    """The next frame; None when there is none any more."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
-    return pickle.loads(data) if len(data) == length else None  # noqa: S301 -- from a process that this one started

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from executor.calls._state import CallState, current
 from executor.errors import ToolError, ToolFailedError
-from executor.tools._isolate import read, write
+from executor.tools._frames import check, read, write
 from executor.tools._make import make_tool, prepare
 
 if TYPE_CHECKING:
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 class _Lines:
     """The way back to the process that called."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, boxed: bool) -> None:
+        self.boxed = boxed
         self._lock = threading.Lock()
         self._stream = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)  # what the tool prints must not be taken for a frame
@@ -32,18 +32,18 @@ class _Lines:
 
     def send(self, *frame: Any) -> None:
         with self._lock:
-            write(self._stream, frame)
+            write(self._stream, frame, boxed=self.boxed)
 
 
-def serve() -> None:
-    """Carry out the one call that stdin tells of."""
-    lines, source = _Lines(), sys.stdin.buffer
+def serve(*, boxed: bool) -> None:
+    """Carry out the one call that stdin tells of; in a box maybe."""
+    lines, source = _Lines(boxed=boxed), sys.stdin.buffer
     try:
         frame = ("returned", _carry_out(*read(source), lines=lines, source=source))
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the call's result
         frame = ("raised", _sendable(error))
     try:
-        pickle.dumps(frame)
+        check(frame, boxed=boxed)
     except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
         frame = ("raised", ToolFailedError(f"What the tool returned cannot leave its process: {error}"))
     with contextlib.suppress(OSError, ValueError):  # the tool may have closed it

@@ -316,7 +316,9 @@ def test_git_works_in_a_repository_below(project, bubblewrap):
 def test_no_box_writes_what_git_runs_of_a_project_that_is_a_bare_repository(tmp_path, bubblewrap):
     git(tmp_path, "init", "-q", "--bare", "project.git")
     folder = tmp_path / "project.git"
-    code, said = in_a_box(folder, "echo x > hooks/update; git config core.fsmonitor x; git rev-parse --is-bare-repository")
+    code, said = in_a_box(
+        folder, "echo x > hooks/update; git config core.fsmonitor x; git rev-parse --is-bare-repository"
+    )
     assert (code, said.splitlines()[-1]) == (0, "true")
     assert not (folder / "hooks" / "update").exists()
     assert "fsmonitor" not in (folder / "config").read_text()
