@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor.paths import regular_only
+from executor_permissions.judge._paths import under
 
 if TYPE_CHECKING:
     from executor_permissions.judge._links import Links, Stamp
 
+# ruff: noqa: PTH118, PTH120 -- text, as in _paths
 
 _LARGEST = 32 << 20  # bytes of an index that is read
 _MODE, _FLAGS = 24, 60  # where they are in an entry with SHA-1
@@ -22,11 +25,19 @@ def holds_repositories(top: str, links: Links) -> bool:
     """
     Whether the work tree *top* may hold another repository that git looks into, with settings of its own.
 
-    Those that git itself has put there have their settings in ``.git/modules``, where no tool writes: only a folder
-    ``.git`` counts.
+    Those that git itself has put there have their settings in the project's ``.git``, where no tool writes.
     """
     names = _gitlinks_of(top, links)
-    return names is None or any(links.exists(f"{top}/{name}/.git/HEAD") for name in names)
+    return names is None or any(_has_settings(f"{top}/{name}/.git", top, links) for name in names)
+
+
+def _has_settings(git: str, top: str, links: Links) -> bool:
+    if not links.is_file(git):
+        return links.exists(f"{git}/HEAD")
+    links.looked_beyond = True
+    found = _named_in(git)
+    own = _named_in(f"{top}/.git") or f"{top}/.git"
+    return found is None or not under(os.path.realpath(found), os.path.realpath(own))
 
 
 def repositories_in(top: str, links: Links) -> tuple[str, ...] | None:
@@ -49,12 +60,18 @@ def _gitlinks_of(top: str, links: Links) -> tuple[str, ...] | None:
 
 
 def _elsewhere(top: str) -> str | None:
+    folder = _named_in(f"{top}/.git")
+    return None if folder is None else f"{folder}/index"
+
+
+def _named_in(git: str) -> str | None:
+    """The folder of the repository that the file *git* names; None where that cannot be told, or it is no file."""
     try:
-        with open(f"{top}/.git", encoding="utf-8", opener=regular_only) as file:
+        with open(git, encoding="utf-8", opener=regular_only) as file:
             folder = file.read(4096).removeprefix("gitdir:").strip()
     except (OSError, ValueError):
         return None
-    return f"{folder if folder[:1] == '/' else f'{top}/{folder}'}/index"
+    return os.path.join(os.path.dirname(git), folder)
 
 
 @lru_cache(maxsize=8)

@@ -46,10 +46,11 @@ _GIT_WITHOUT_FILES = frozenset(
     " ls-tree ls-remote cat-file for-each-ref name-rev rev-parse rev-list merge-base diff-tree diff-index diff-files"
     " show-ref symbolic-ref count-objects var version help whatchanged range-diff format-patch archive gc".split()
 )
-# Of these what does not look at the files of the work tree either, and so not into repositories among them.
+# Of these what does not look at the files of the work tree either, and not into repositories among them.
 _GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
-    "status diff add commit describe grep ls-files diff-index diff-files".split()
+    "status diff add commit describe grep ls-files diff-index diff-files fetch remote".split()
 )
+_INTO_REPOSITORIES = ("--submodule", "--recurse-submodules")
 
 
 class Use(NamedTuple):
@@ -121,15 +122,17 @@ def names_in_targets(words: list[str], found: Walk | None) -> list[str]:
 
 def puts_files_of_commits(words: Sequence[str]) -> bool:
     """Whether this command of git may put files of a commit into the work tree."""
-    return _sub_command(words) not in _GIT_WITHOUT_FILES
+    return sub_command(words) not in _GIT_WITHOUT_FILES
 
 
 def looks_at_the_tree(words: Sequence[str]) -> bool:
     """Whether this command of git looks at the files of the work tree, and into repositories among them."""
-    return _sub_command(words) not in _GIT_WITHOUT_TREE and "--ignore-submodules=all" not in words
+    if any(word.startswith(_INTO_REPOSITORIES) for word in words):
+        return True
+    return sub_command(words) not in _GIT_WITHOUT_TREE and "--ignore-submodules=all" not in words
 
 
-def _sub_command(words: Sequence[str]) -> str:
+def sub_command(words: Sequence[str]) -> str:
     """What git is to do; "" if that cannot be told."""
     for i in range(1, len(words)):
         if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c"):

@@ -128,12 +128,20 @@ def test_a_repository_in_the_index_has_settings_of_its_own(project):
     subprocess.run([*git, project / "sub", "commit", "-q", "--allow-empty", "-m", "x"], check=True)
     assert verdict("git status") == "allow"  # git does not look into what it does not track
     subprocess.run([*git, project, "-c", "advice.addEmbeddedRepo=false", "add", "sub"], check=True, env={**os.environ})
-    for command in ("git status", "git diff --stat", "git submodule status", "ls && git status"):
+    looking = (
+        "git status", "git diff --stat", "git submodule status", "ls && git status", "git fetch", "git fetch origin",
+        "git remote update", "git log -p --submodule=diff", "git show --submodule=diff",
+    )  # fmt: skip
+    for command in looking:
         assert verdict(command) == "ask", command
     assert verdict("git log --oneline -3") == "allow"
-    os.rename(project / "sub/.git", project / ".git/sub.git")
+    os.rename(project / "sub/.git", project / "sub.git")
+    (project / "sub/.git").write_text("gitdir: ../sub.git\n")
+    for command in looking:
+        assert verdict(command) == "ask", command
+    os.rename(project / "sub.git", project / ".git/sub.git")
     (project / "sub/.git").write_text("gitdir: ../.git/sub.git\n")  # as git itself has it: no tool writes there
-    assert verdict("git status") == "allow"
+    assert verdict("git status") == verdict("git fetch") == "allow"
 
 
 @pytest.mark.parametrize("version", [2, 4])
