@@ -86,7 +86,7 @@ def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:
             profile = undo.enter_context(writing(profile))
             slot = Slot(Want(profile, Places.now()))
         undo.callback(slot.close)
-        environment = clean(os.environ, profile.env, slot.temporary.path, slot.cache)
+        environment = clean(os.environ, profile, slot.temporary.path, slot.cache)
         check_program(command[0], os.getcwd(), environment)
         _hand_down((slot.temporary.descriptor,))
         _kept = undo.pop_all()  # undoing is what the box would refuse

@@ -10,28 +10,57 @@ from typing import TYPE_CHECKING
 from executor._mask import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
+
+    from executor.values._profile import Profile
 
 # Where programs that act for the user listen.
 _AGENTS = frozenset({"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"})
 _CACHES = {"XDG_CACHE_HOME": "", "npm_config_cache": "/npm", "PIP_CACHE_DIR": "/pip", "GOCACHE": "/go-build"}
 
+_LISTS = ("PATH", "LIB", "PRELOAD")  # ends of names: in what these list programs, and what they load, are looked for
+_ALONE = {"submodule.recurse": "false", "fetch.recurseSubmodules": "false", "push.recurseSubmodules": "no"}
 
-def clean(environment: Mapping[str, str], kept: Collection[str], temporary: str, cache: str) -> dict[str, str]:
+
+def clean(environment: Mapping[str, str], profile: Profile, temporary: str, cache: str) -> dict[str, str]:
     """
     What of *environment* goes into the box.
 
     Args:
         environment: All of it.
-        kept: Names that stay, whatever they are.
+        profile: The box's. Where it shows credentials, nothing leads to programs that a box may have made.
         temporary: The box's TMPDIR.
         cache: The folder for what programs cache.
     """
+    kept = profile.env
     cleaned = {name: value for name, value in environment.items() if name in kept or not withheld(name, value)}
+    # git refuses to run where one that it was told of is missing.
+    cleaned |= {name: "" for name in environment.keys() - cleaned if name.startswith("GIT_CONFIG_VALUE_")}
+    if profile.credentials:
+        for name in [name for name in cleaned if name.endswith(_LISTS)]:
+            listed = cleaned[name].replace(" ", os.pathsep) if name.endswith("PRELOAD") else cleaned[name]
+            cleaned[name] = _outside(listed, profile.project)
+        cleaned |= _git_alone(cleaned)
     cleaned["TMPDIR"] = temporary
     for name, folder in _CACHES.items():
         cleaned[name] = cache + folder
     return cleaned
+
+
+def _outside(value: str, project: str) -> str:
+    """The folders, or files, in *value* that are outside of *project* wherever one stands."""
+    real = ((path, os.path.realpath(path) + "/") for path in value.split(os.pathsep) if os.path.isabs(path))
+    return os.pathsep.join(path for path, leads_to in real if not leads_to.startswith(project.rstrip("/") + "/"))
+
+
+def _git_alone(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables by which git stays in its repository: in those of submodules a box may have set what git runs."""
+    told = environment.get("GIT_CONFIG_COUNT", "")
+    first = int(told) if told.isdecimal() else 0
+    added = {"GIT_CONFIG_COUNT": str(first + len(_ALONE))}
+    for number, (name, value) in enumerate(_ALONE.items(), first):
+        added |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return added
 
 
 @lru_cache(maxsize=1024)

@@ -59,6 +59,17 @@ def below(project: str, mounted: tuple[Mount, ...] | None = None) -> Repositorie
     return _found(project, mounts() if mounted is None else mounted, modules=False)
 
 
+def repositories_below(project: str) -> tuple[str, ...]:
+    """
+    The folders below *project* that have a ``.git`` of their own, and those that cannot be looked into.
+
+    Raises:
+        OSError: As `below`.
+    """
+    found = below(project)
+    return (*found.trees, *found.unseen)
+
+
 def modules_in(folder: str) -> Repositories:
     """
     The repositories of submodules in *folder*, those of their own included: git looks into them by itself.

@@ -185,7 +185,7 @@ def _landlock(
 
         try:
             slot = kept.slot
-            environment = {**clean(env, profile.env, slot.temporary.path, slot.cache), **marks}
+            environment = {**clean(env, profile, slot.temporary.path, slot.cache), **marks}
             yield inside
         except BaseException:
             kept.close()

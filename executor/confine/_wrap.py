@@ -138,9 +138,11 @@ class Wrapped:
             nested = claims.others(nested)
             going_on = begun(self.profile.project, nested, real) if self.profile.name != "read" else ()
             closed = unwritable(self.profile, nested, claims.others_begun(going_on), real)
-            disk = Disk(mounted)
+            disk, profile = Disk(mounted), self.profile
+            if profile.credentials and not claims.others(Repositories((profile.project,))).trees:
+                profile = replace(profile, credentials=())  # git there may have been told to run anything
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
-            hidden = (*secrets(self.profile, self.places, disk, mounted), *elsewhere)
+            hidden = (*secrets(profile, self.places, disk, mounted), *elsewhere)
             plan = _mounts.plan(free, closed, hidden, disk, files, real)
             try:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
@@ -196,7 +198,7 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
             over.callback(_claim, boxes, profile.project, temporary.path)
         over.callback(first.end)
         cache = temporary.path if profile.name == "read" else _folders.cache_of(boxes)
-        environment = clean(env, profile.env, temporary.path, cache)
+        environment = clean(env, profile, temporary.path, cache)
         yield Wrapped(program, profile, places, boxes, cache, environment, temporary, first)
 
 
@@ -205,6 +207,8 @@ def _claim(boxes: str, project: str, run: str) -> None:
     with contextlib.suppress(OSError, UnusableError):
         nested = below(project)
         going_on = begun(project, nested, Real())
+        if os.path.lexists(os.path.join(project, ".git")):
+            nested = nested._replace(trees=(*nested.trees, project))
         if nested.trees or nested.bare or going_on:
             with _folders.held(boxes):
                 Claims(boxes).add(nested, run, going_on)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._paths import under
+from executor_permissions.judge._shell_places import sub_command
 from executor_permissions.judge._words import KNOWN
 from executor_permissions.judge.options import walk
 
@@ -38,6 +39,10 @@ _OWN: dict[str, tuple[str, ...]] = {
 # What a builder is told to run, by its name in the project.
 _RUNS = frozenset({"run", "run-script", "test", "t", "start", "exec", "x", "dlx", "bench"})
 
+_NAMING_REMOTES = ("remotes", "branches")  # of a repository: its files are remotes too, see gitrepository-layout(5)
+# Of git what looks at no files of the work tree. Into submodules none goes by itself: a box with credentials says so.
+_OF_REMOTES = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote"})
+
 
 def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tuple[str, ...]:
     """
@@ -51,6 +56,7 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
         folder: Where the line starts; the project's root if None.
     """
     names: set[str] = set()
+    parts = tuple(parts)
     folders = {os.path.normpath(os.path.join(places.project, folder or ""))}
     for part in parts:
         words = part.words
@@ -65,6 +71,8 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
     if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
         return ()
     (name,) = names
+    if name == "git" and _led_astray(parts, places.project):
+        return ()
     return tuple(os.path.join(places.home, own) for own in _OWN[name]) if _is_elsewhere(name, places.project) else ()
 
 
@@ -99,6 +107,30 @@ def _is_elsewhere(name: str, project: str) -> bool:
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return not any(under(os.path.realpath(one), project) for one in (path, folder))
     return False
+
+
+def _led_astray(parts: Iterable[Part], project: str) -> bool:
+    """
+    Whether git may go where a box has said what it runs: into another repository of the project, as what looks at its
+    files does, or to one that a file names as a remote.
+    """
+    for name in _NAMING_REMOTES:
+        try:
+            with os.scandir(os.path.join(project, ".git", name)) as found:
+                if any(found):
+                    return True
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            return True
+    if all(part.words[0] == "cd" or sub_command(part.words) in _OF_REMOTES for part in parts):
+        return False
+    from executor.confine import repositories_below
+
+    try:
+        return repositories_below(project) != ()
+    except OSError:  # it cannot be told now
+        return True
 
 
 def _other_repository(folder: str, project: str) -> bool:

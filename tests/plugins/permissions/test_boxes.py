@@ -244,6 +244,8 @@ def test_a_program_with_a_network_gets_its_own_credentials_only(project):
         ("git fetch > log", False),
         ("git fetch; curl http://example.org", False),
         ("git fetch $(ls)", False),
+        ("git add made && git push", False),
+        ("git commit -qm x; git fetch", False),
     ],
 )
 def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, project):
@@ -273,6 +275,11 @@ def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repo
     (project / "bin" / "git").touch(mode=0o755)
     assert not there()
     monkeypatch.setenv("PATH", f":{usual}")
+    assert not there()
+    monkeypatch.setenv("PATH", usual)
+    (project / ".git" / "branches").mkdir(parents=True)
+    assert there()
+    (project / ".git" / "branches" / "x").write_text("made")  # which git takes for a remote, and pushes to by that name
     assert not there()
 
 
