@@ -9,6 +9,7 @@ The folder of a project's boxes: their TMPDIRs, the cache they share, and what t
         runs/<random>/      TMPDIR of one command
         trials/<random>/    what no box may write, while one is tried
         */<random>.lock     the lock on a TMPDIR
+        *.gone/<random>     what was left in one, and is being removed
         kept.lock, …        the lock on such a folder, see `held`
         cache/              what programs cache
         repositories.json   the repositories that boxes have made, see `Claims`
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from executor.confine._places import Places
 
 
-_LOCK = ".lock"  # behind the name of a folder
+_LOCK, _GONE = ".lock", ".gone"  # behind the name of a folder
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only makes a folder, or clears one away
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
 
@@ -160,8 +161,10 @@ class Temporary:
         """Remove it, unless it is still held."""
         self.release()
         parent = os.path.dirname(self.path)
-        with left_if_need_be(parent), held(parent):
-            _remove_if_unheld(self.path)
+        with left_if_need_be(parent):
+            with held(parent):
+                _remove_if_unheld(self.path)
+            clear(parent)
 
     def release(self) -> None:
         """Leave it to whoever removes what nobody holds. A second time does nothing."""
@@ -274,7 +277,7 @@ def _is_held(folder: str) -> bool:
 
 
 def remove_unheld(parent: str) -> bool:
-    """Remove the folders in *parent* that nobody holds. Returns whether none is left. Raises OSError."""
+    """Remove the folders in *parent* that nobody holds, see `clear`. Returns whether none is left. Raises OSError."""
     with held(parent):  # whoever makes one there holds it by then
         return _remove_all_unheld(parent)
 
@@ -292,6 +295,34 @@ def _remove_if_unheld(folder: str) -> bool:
         pass  # whoever made it came no further
     except OSError:
         return False  # what cannot be looked at may be held
-    remove(folder)
+    _put_aside(folder)
     remove(folder + _LOCK)
     return True
+
+
+def _put_aside(folder: str) -> None:
+    """A command may have left a million files: whoever waits for the lock does not wait until they are removed."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+        return
+    with contextlib.suppress(OSError):
+        os.close(opened(folder))  # whoever moves a folder must be able to write it
+        aside = tempfile.mkdtemp(dir=_private(os.path.dirname(folder) + _GONE), prefix="")
+        os.rename(folder, aside)  # which is empty
+        return
+    remove(folder)
+
+
+def clear(parent: str) -> None:
+    """
+    Remove what was put aside of *parent*, unless somebody is at that; for whoever holds no lock.
+
+    Raises:
+        OSError: It cannot be told what is there.
+    """
+    aside = parent + _GONE
+    if not os.path.lexists(aside):
+        return
+    with contextlib.suppress(BlockingIOError), _lock(aside, os.O_CREAT):
+        for name in os.listdir(aside):
+            remove(os.path.join(aside, name))

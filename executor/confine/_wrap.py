@@ -220,9 +220,12 @@ def _is_plain(path: str) -> bool:
 
 
 def _tidy(boxes: str) -> None:
-    with _folders.left_if_need_be(boxes), _folders.held(boxes):
-        if _folders.remove_unheld(os.path.join(boxes, "runs")):
-            Placeholders(boxes).remove()
+    runs = os.path.join(boxes, "runs")
+    with _folders.left_if_need_be(boxes):
+        with _folders.held(boxes):
+            if _folders.remove_unheld(runs):
+                Placeholders(boxes).remove()
+        _folders.clear(runs)
 
 
 @contextlib.contextmanager

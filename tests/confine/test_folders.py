@@ -59,6 +59,35 @@ def deep(folder, depth):
     os.close(here)
 
 
+def test_nobody_waits_while_what_a_command_left_is_removed(tmp_path, monkeypatch):
+    runs, remove = str(tmp_path / "runs"), _folders.remove
+    free = []
+
+    def looked_at(path):
+        if os.path.isdir(path):  # it may hold a million files
+            with _folders.held(runs):
+                free.append(path)
+        remove(path)
+
+    monkeypatch.setattr(_folders, "remove", looked_at)
+    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0.1)
+    temporary = _folders.Temporary(runs)
+    left = Path(temporary.path, "folder")
+    left.mkdir()
+    Path(temporary.path).chmod(0)
+    temporary.close()
+    assert len(free) == 1
+    assert os.listdir(runs) == os.listdir(f"{runs}.gone") == []
+
+
+def test_what_nobody_was_left_to_remove_is_removed_behind_the_next_command(tmp_path):
+    runs = tmp_path / "runs"
+    _folders.Temporary(str(runs)).close()
+    (tmp_path / "runs.gone" / "x" / "y").mkdir(parents=True)
+    _folders.Temporary(str(runs)).close()
+    assert os.listdir(tmp_path / "runs.gone") == []
+
+
 def test_whatever_a_command_left_is_removed(tmp_path):
     left, outside = tmp_path / "left", tmp_path / "outside"
     left.mkdir()
