@@ -34,6 +34,8 @@ trap '' HUP INT QUIT TERM TSTP TTIN TTOU
 read -r left && exit
 [ "$(stty -g <"$1")" = "$3" ] && stty "$2" <"$1" && printf '%s' "$4" >"$1"
 """
+# PATH may name a project's folders, in which a command may have left such programs: these are run in no box.
+_SYSTEM = f"{os.defpath}:/run/current-system/sw/bin"
 
 
 def attach(tasks: TaskManager, task_id: str) -> bool:
@@ -184,7 +186,7 @@ class _Session:
 @contextlib.contextmanager
 def _guarded(terminal: int) -> Iterator[Any]:
     """Gives what to call once the terminal is raw: from then on it is set right, though this process is killed."""
-    stty, shell = shutil.which("stty"), shutil.which("sh")
+    stty, shell = (shutil.which(name, path=_SYSTEM) for name in ("stty", "sh"))
     if stty is None or shell is None:
         yield lambda: None
         return
@@ -197,7 +199,12 @@ def _guarded(terminal: int) -> Iterator[Any]:
 
         def arm() -> None:
             words = (os.ttyname(terminal), saved, modes(), _RESET)
-            guard = subprocess.Popen([shell, "-c", _GUARD, "sh", *words], stdin=subprocess.PIPE, start_new_session=True)
+            guard = subprocess.Popen(
+                [shell, "-c", _GUARD, "sh", *words],
+                stdin=subprocess.PIPE,
+                start_new_session=True,
+                env={**os.environ, "PATH": _SYSTEM},
+            )
             stack.callback(_dismiss, guard)
 
         yield arm

@@ -340,3 +340,20 @@ class TestWhoMayNot:
         attach = f"{sys.executable} -m executor tasks attach {task_id}"
         done = process("call", "runCommand", f"command={attach}", "terminal=true", "--yes")
         assert (done.returncode, "toolexec's own commands" in done.stderr) == (3, True)
+
+
+def test_no_program_that_a_command_left_in_path_is_run(tmp_path, monkeypatch):
+    from executor.cli._attach import _guarded
+
+    for name in ("stty", "sh"):
+        (tmp_path / name).write_text(f"#!/bin/sh\n: > {tmp_path}/canary\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    controller, terminal = os.openpty()
+    try:
+        with _guarded(terminal) as arm:
+            arm()
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    assert sorted(os.listdir(tmp_path)) == ["sh", "stty"]
