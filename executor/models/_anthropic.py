@@ -196,6 +196,7 @@ class AnthropicCollector:
             block["input"] = as_object(arguments)
         if block.get("type") != "tool_use":
             return []
+        text(block.get("name"), "content_block.name")
         if _is_without_arguments(block):
             self._last = index
             return []

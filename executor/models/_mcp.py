@@ -33,13 +33,7 @@ class MCP:
 
     def read(self, response: object) -> Reply:
         request = fields(response, "the request", **_DUMP)
-        if request.get("method") != "tools/call":
-            raise ValueError(f"the request is {request.get('method')!r}, not 'tools/call'")
-        params = fields(request.get("params"), "params", **_DUMP)
-        name = text(params.get("name"), "params.name")
-        echo = request.get("id")
-        call = WireCall(id_of(echo, set()), name, arguments_of(params.get("arguments"), "params.arguments"), echo)
-        return Reply(request, [request], [call])
+        return Reply(request, [request], [_call_in(request, set())])
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
         return [{"jsonrpc": "2.0", "id": call.echo, "result": _result(answer)} for call, answer in answers]
@@ -53,6 +47,15 @@ class MCP:
 
     def collector(self, say: Callable[[str], object]) -> MCPCollector:  # noqa: ARG002 -- as above
         return MCPCollector()
+
+
+def _call_in(request: Mapping[str, Any], used: set[str]) -> WireCall:
+    if request.get("method") != "tools/call":
+        raise ValueError(f"the request is {request.get('method')!r}, not 'tools/call'")
+    params = fields(request.get("params"), "params", **_DUMP)
+    name = text(params.get("name"), "params.name")
+    echo = request.get("id")
+    return WireCall(id_of(echo, used), name, arguments_of(params.get("arguments"), "params.arguments"), echo)
 
 
 def _result(answer: Answer) -> dict[str, Any]:
@@ -77,12 +80,13 @@ class MCPCollector:
     def __init__(self) -> None:
         self._requests: list[Any] = []
         self._calls: list[WireCall] = []
+        self._used: set[str] = set()
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
-        reply = FORM.read(event)
-        self._requests += reply.messages
-        self._calls += reply.calls
-        return reply.calls
+        call = _call_in(event, self._used)
+        self._requests.append(event)
+        self._calls.append(call)
+        return [call]
 
     def end(self) -> Reply:
         return Reply(self._requests, self._requests, self._calls)

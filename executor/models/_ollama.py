@@ -81,7 +81,9 @@ class OllamaCollector:
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         refuse_error(event)
-        for key, value in fields(event.get("message") or {}, "message", **_DUMP).items():
+        message = fields(event.get("message") or {}, "message", **_DUMP)
+        _reply(message)  # what is no call spoils this event, not the end of the stream
+        for key, value in message.items():
             if key != "role" and value is not None:
                 self._message[key] = joined(self._message.get(key), value)
                 if key == "content" and (said := said_in(value)):

@@ -146,12 +146,21 @@ class OpenAICollector:
         elif kind in _ENDS:
             response = fields(event.get("response") or {}, "response", **_DUMP)
             output = sequence(response.get("output"), "output")
-            if output:  # some servers leave it out here
+            if output and self._is_in(output):  # some servers leave it out here, or write other ids than before
                 before, self._items = self._items, []
-                return self._take(output, before)
+                try:
+                    return self._take(output, before)
+                except ValueError:
+                    self._items = before
+                    raise
         if kind in ("error", "response.failed"):
             refuse_error({"error": event.get("response", event)})
         return []
+
+    def _is_in(self, output: Sequence[object]) -> bool:
+        """Whether the calls that were given out are in what came at the end: they run, and have to be answered."""
+        told = [fields(item, "output[]", **_DUMP).get("call_id") for item in output]
+        return all(call is None or call.echo in told for _, call in self._items)
 
     def _take(self, output: Sequence[object], before: Sequence[tuple[object, WireCall | None]]) -> list[WireCall]:
         """Take items; their calls are known if they came *before*. Returns the others."""
@@ -166,7 +175,7 @@ class OpenAICollector:
             if call is None:
                 call = _call_in(item, self._used)
                 new += [call] if call is not None else []
-            elif before is self._items:
+            elif any(call is each for _, each in self._items):
                 continue  # the same item once more
             self._items.append((item if call is None else {**item, "call_id": call.echo}, call))
         return new

@@ -288,6 +288,59 @@ def test_requests_of_mcp_are_whole():
     assert stream.end().answer([])[0]["id"] == 7
 
 
+def test_requests_of_mcp_with_one_id_are_told_apart_and_each_is_answered():
+    request = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "a"}}
+    ended = collected("mcp", request, request)
+    assert len({call.id for call in ended.calls}) == 2
+    assert [answer["id"] for answer in ended.answer([])] == [7, 7]
+
+
+@pytest.mark.parametrize(
+    "calls", [7, [7], [{}], [{"function": {"name": 7}}], [{"function": {"name": "a", "arguments": 7}}]]
+)
+def test_what_is_no_call_of_ollama_is_refused_when_it_comes_and_the_stream_still_has_an_end(calls):
+    stream = models.Stream("ollama")
+    stream.feed({"message": {"role": "assistant", "content": "One moment."}})
+    with pytest.raises(ValueError, match=r"tool_calls|function\.arguments"):
+        stream.feed({"message": {"role": "assistant", "content": "", "tool_calls": calls}})
+    assert (stream.end().text, stream.end().calls) == ("One moment.", [])
+
+
+def test_a_call_without_arguments_whose_name_is_none_is_refused_when_it_comes_and_the_stream_still_has_an_end():
+    stream = models.Stream("anthropic")
+    start, stop = block(0, type="tool_use", id="1", name={}, input={})
+    stream.feed(start)
+    with pytest.raises(ValueError, match=r"content_block\.name is a dict"):
+        stream.feed(stop)
+    assert stream.end().calls == []
+
+
+def test_a_call_that_stands_twice_at_the_end_of_responses_is_one():
+    twice = {"type": "response.completed", "response": {"output": [item()["item"]] * 2}}
+    request = collected("openai", item(), twice)
+    assert (request.calls, len(request.message)) == (WHOLE[:1], 1)
+
+
+def test_calls_that_were_given_out_stay_when_the_end_of_responses_cannot_be_read():
+    stream = models.Stream("openai")
+    stream.feed(item())
+    with pytest.raises(ValueError, match="name is a int"):
+        stream.feed(
+            {"type": "response.completed", "response": {"output": [item(call_id="2", name=7)["item"], item()["item"]]}}
+        )
+    assert stream.end().calls == WHOLE[:1]
+
+
+@pytest.mark.parametrize("call_id", ["other", None])
+def test_calls_that_were_given_out_stay_when_the_end_of_responses_does_not_have_them(call_id):
+    call = {"type": "function_call", "call_id": "1", "name": "a", "arguments": '{"x": 1}'}
+    stream = models.Stream("openai")
+    assert stream.feed({"type": "response.output_item.done", "item": call}) == WHOLE[:1]
+    at_the_end = {"output": [{**call, "call_id": call_id}]}
+    assert stream.feed({"type": "response.completed", "response": at_the_end}) == []  # it would run twice
+    assert [answer["call_id"] for answer in stream.end().answer([])] == ["1"]
+
+
 @pytest.mark.parametrize(
     ("form", "event", "message"),
     [
