@@ -16,6 +16,7 @@ from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExe
 from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._input import Input
 from executor.tasks._live import merged
+from executor.tasks._rows import text
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
 from executor.tasks._table import TaskTable
@@ -322,10 +323,10 @@ class TaskManager(Input):
     def ack(self, task_id: str) -> None:
         """The result of this task has reached whom it was for. Raises TaskNotFoundError."""
         here = self._table.acknowledge(task_id)
+        if not here:
+            self._elsewhere(task_id)
         if self._table.durable is not None:
             self._table.durable.acknowledge(task_id, here=here)
-        elif not here:
-            raise TaskNotFoundError(task_id)
 
     def subscribe(self, fn: Callable[[TaskInfo], object], *, conversation: str | None = None) -> Callable[[], None]:
         """
@@ -384,9 +385,9 @@ class TaskManager(Input):
 
     def _elsewhere(self, task_id: str) -> AllTasks:
         """Where a task is that this manager does not run. Raises TaskNotFoundError: nowhere."""
-        if self._table.durable is None or task_id in self._table.durable.withdrawn:
+        if (durable := self._table.durable) is None or task_id in durable.withdrawn or task_id != text(task_id):
             raise TaskNotFoundError(task_id)
-        return self._table.durable.all
+        return durable.all
 
 
 def engine_of(manager: TaskManager) -> TaskTable:

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from executor import TaskStatus
-from executor.errors import ExecutorUnavailableError, ToolExecutorError
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
 from executor.tasks import TaskManager, _recovery, _watch
 from executor.tasks._manager import engine_of
 from executor.tasks._place import Place
@@ -285,3 +285,11 @@ def test_what_is_read_after_the_end_is_freed_with_its_store(opened, tmp_path):
     gc.collect()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         connection.execute("SELECT 1")
+
+
+def test_an_id_that_is_no_text_is_of_no_task_and_is_no_sign_of_a_damaged_store(opened, caplog):
+    tasks = opened()
+    for look in (tasks.get, tasks.output, tasks.result, tasks.wait, tasks.cancel, tasks.ack):
+        with pytest.raises(TaskNotFoundError):
+            look("\udcff")  # as of a command line in another encoding
+    assert not caplog.records
