@@ -138,8 +138,23 @@ def completion_command(app: App, shell: str) -> None:
     app.screen.result(completion.source_template % completion.source_vars())
 
 
+def _open_what_is_closed() -> None:
+    """
+    Open the streams that whoever started this has closed (``<&-``) on nothing: the next file that is opened would get
+    the number of one, and be read, written or closed as that.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False))
+
+
 def main() -> NoReturn:
     """Run the command with the words of the process's command line, and exit."""
+    _open_what_is_closed()
     gc.freeze()  # all of it stays: looking through it again at each collection, the last one too, is a tenth of a start
     if sys.platform != "win32":
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hands that down, and no child can be waited for

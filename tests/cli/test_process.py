@@ -187,6 +187,18 @@ def test_streams_that_are_closed_are_no_error(process):
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "code"), [("serve", 0), ("chain -", 2), ("call echo text=a", 0), ("mcp add-json a -", 2)]
+)
+def test_commands_know_nothing_of_what_is_closed(process, closed, words, code):
+    done = subprocess.run(
+        ["bash", "-c", f"exec {sys.executable} -m executor {words} {closed}"],
+        check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
 def test_question_can_be_answered_when_stdin_carried_the_arguments(terminal, tmp_path):
     words = (
         f"printf '%s' '{{\"command\": \"echo $((40 + 2))\"}}' | {sys.executable} -X dev -m executor call runCommand -"
