@@ -203,7 +203,7 @@ def _max_background_tasks(path: Path, value: object) -> int:
 def _ledger(path: Path, value: object) -> Path | None:
     if value is None:
         return None
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or "\0" in value:
         raise _wrong(path, "ledger", f"is {_shown(value)}, not the path of a file")
     return path.parent / Path(value).expanduser()
 

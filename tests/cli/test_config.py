@@ -71,6 +71,7 @@ def test_show_masks_secrets(run, configure):
         ("max_background_tasks = 0\n", "max_background_tasks"),
         ("ledger = 1\n", "ledger"),
         ("ledger = ''\n", "ledger"),
+        ('ledger = "a\\u0000b"\n', "ledger"),
         ("plugins = 1\n", "plugins"),
         ("[plugins]\nblocked = 'echo'\n", "plugins.blocked"),
         ("[plugins]\nblocked = [1]\n", "plugins.blocked"),
