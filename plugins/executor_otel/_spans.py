@@ -9,6 +9,7 @@ Single operations on dictionaries are atomic: of two that end a span, one finds 
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
@@ -81,13 +82,14 @@ class Spans:
         if current is None:
             return None
         started = time.time_ns()
+        name = _name(call.name)
         attributes = {
             "gen_ai.operation.name": OPERATION,
-            "gen_ai.tool.name": str(call.name),
-            "gen_ai.tool.call.id": str(call.id),
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": _cut(call.id),
         }
         span = self._tracer.start_span(
-            f"{OPERATION} {call.name}", kind=SpanKind.INTERNAL, attributes=attributes, start_time=started
+            f"{OPERATION} {name}", kind=SpanKind.INTERNAL, attributes=attributes, start_time=started
         )
         if self._content and span.is_recording():
             span.set_attribute("gen_ai.tool.call.arguments", _shown(call.arguments))
@@ -108,7 +110,7 @@ class Spans:
             found.span.set_attribute("gen_ai.tool.name", call.name)
             found.span.set_attribute("gen_ai.tool.type", "function")
             if found.call.tool.description:
-                found.span.set_attribute("gen_ai.tool.description", found.call.tool.description)
+                found.span.set_attribute("gen_ai.tool.description", _cut(found.call.tool.description))
 
     def answer(self, result: ToolResult) -> None:
         """The current call is answered."""
@@ -183,5 +185,13 @@ def _shown(value: Any) -> str:
     return _cut(json.dumps(mask(value), ensure_ascii=False))
 
 
+@functools.lru_cache(maxsize=256)  # masking takes as long as the rest of a span, and most names come again
+def _name(name: str) -> str:
+    """The name of a tool, which a model may have made up: secrets masked."""
+    return _cut(str(mask(name)))
+
+
 def _cut(text: str) -> str:
-    return text if len(text) <= MOST else f"{text[:MOST]}… ({len(text) - MOST} more characters)"
+    """A text that is not too long, and that an exporter can encode: one that it cannot would take others with it."""
+    text = text if len(text) <= MOST else f"{text[:MOST]}… ({len(text) - MOST} more characters)"
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -178,6 +178,21 @@ def test_content_is_recorded_on_request_and_masked(make):
     assert "secret words" in told.spans()["failing"].status.description
 
 
+@pytest.mark.parametrize("content", [False, True])
+def test_what_a_model_makes_up_is_masked_in_names_and_can_be_encoded_by_an_exporter(make, content):
+    told = make({"content": content})
+    told.executor.register("odd", lambda args: "a\udcff", description="\udcff")
+    told.executor.execute("odd", call_id="\udcff")
+    told.executor.execute("no\udcffsuch", {"a": "\udcff"}, call_id="2")
+    told.executor.execute(f"tool-{SECRET}", call_id="3")
+    spans = told._spans.get_finished_spans()
+    assert len(spans) == 3
+    for span in spans:
+        assert SECRET not in span.to_json()
+        for text in (span.name, span.status.description or "", *map(str, span.attributes.values())):
+            text.encode()
+
+
 # Who is whose parent -------------------------------------------------------------------------------------------------
 
 
