@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 4 * 1024 * 1024  # of the newest records that are read
+_LATEST = 8.64e12  # seconds since the epoch that a browser has a date for
 _JUDGED = ("permission-check", "permission-error")
 
 
@@ -52,27 +53,30 @@ def _read(data: bytes) -> list[dict[str, Any]]:
 def rows(found: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     """The newest *limit* calls, newest first: each what was decided about it, and its end as far as that is known."""
     made: list[dict[str, Any]] = []
-    calls: dict[tuple[Any, Any], dict[str, Any]] = {}
-    tasks: dict[Any, dict[str, Any]] = {}
+    calls: dict[str, dict[str, Any]] = {}
+    tasks: dict[str, dict[str, Any]] = {}
     for record in found:
-        stage, key = record.get("stage"), (record.get("pid"), record.get("call_id"))
+        # Keys are texts: in a record that is damaged anything may stand.
+        stage, key = record.get("stage"), repr((record.get("pid"), record.get("call_id")))
+        task = repr(record.get("task_id"))
         if stage in _JUDGED:
             calls[key] = _judged(record)
             made.append(calls[key])
         elif stage == "call-end" and key in calls:
             calls[key] |= {name: record[name] for name in ("outcome", "duration", "error") if name in record}
         elif stage == "auto-background" and key in calls:
-            tasks[record.get("task_id")] = calls[key]
+            tasks[task] = calls[key]
             calls[key]["task_id"] = record.get("task_id")
-        elif stage == "task-end" and record.get("task_id") in tasks:
-            ended = tasks[record.get("task_id")]
+        elif stage == "task-end" and task in tasks:
+            ended = tasks[task]
             ended |= {"outcome": record.get("status")} | {k: record[k] for k in ("duration", "error") if k in record}
     return made[: -limit - 1 : -1]
 
 
 def _judged(record: dict[str, Any]) -> dict[str, Any]:
+    time = record.get("ts")
     return {
-        "time": record.get("ts"),
+        "time": time if isinstance(time, int | float) and 0 < time < _LATEST else None,
         "tool": str(record.get("tool")),
         "arguments": record.get("args") if isinstance(record.get("args"), dict) else {},
         "allowed": record.get("allowed") is True,
