@@ -1,6 +1,9 @@
 // Requests, and the stream of what happens. The session is in the tab alone: it lives as long as the tab, and the console.
 
+import { parsed } from "./text.js";
+
 const KEPT = "toolexec-session";
+const CALLS = new Set(["hello", "asked"]); // the events in which somebody else's arguments are
 let session = sessionStorage.getItem(KEPT) ?? "";
 
 export class ApiError extends Error {
@@ -37,7 +40,7 @@ export async function post(name, body = {}) {
   } catch {
     throw new ApiError(0, "the console cannot be reached");
   }
-  const told = await answer.json().catch(() => ({ error: answer.statusText }));
+  const told = await answer.text().then(parsed).catch(() => ({ error: answer.statusText }));
   if (!answer.ok) throw new ApiError(answer.status, told.error);
   return told;
 }
@@ -60,7 +63,7 @@ export async function listen(hear) {
     text = blocks.pop();
     for (const block of blocks) {
       const [, kind, data] = /^event: (.*)\ndata: (.*)$/s.exec(block) ?? [];
-      if (kind) hear(kind, JSON.parse(data));
+      if (kind) hear(kind, (CALLS.has(kind) ? parsed : JSON.parse)(data));
     }
   }
 }

@@ -1,7 +1,7 @@
 // Changing the arguments of a call before it runs, with what that changes.
 
 import { diff } from "./diff.js";
-import { button, el, escaped, oneLine, plain, shown } from "./text.js";
+import { button, el, escaped, oneLine, parsed, plain, shown } from "./text.js";
 
 let made = 0;
 
@@ -36,7 +36,7 @@ function changeOf(field) {
   if (field.input.value === field.text) return [];
   if (!field.asJson) return [el("p.hint", {}, `${oneLine(field.name)}:`), diff(field.value, field.input.value)];
   try {
-    return [el("p.hint", {}, `${oneLine(field.name)}:`), diff(shown(field.value), shown(JSON.parse(field.input.value)))];
+    return [el("p.hint", {}, `${oneLine(field.name)}:`), diff(shown(field.value), shown(parsed(field.input.value)))];
   } catch (error) {
     field.problem = error.message;
     return [el("p.bad", {}, `${oneLine(field.name)} is not JSON: ${error.message}`)];
@@ -44,4 +44,4 @@ function changeOf(field) {
 }
 
 const read = (fields) => Object.fromEntries(fields.map((field) =>
-  [field.name, field.input.value === field.text ? field.value : field.asJson ? JSON.parse(field.input.value) : field.input.value]));
+  [field.name, field.input.value === field.text ? field.value : field.asJson ? parsed(field.input.value) : field.input.value]));

@@ -1,6 +1,6 @@
 // What a tool wants to know: a form of its schema.
 
-import { button, el, escaped, oneLine, plain } from "./text.js";
+import { button, el, escaped, oneLine, parsed, plain } from "./text.js";
 
 let made = 0;
 
@@ -61,7 +61,7 @@ function inputOf(told, common, required, question) {
     const input = el("input", { type: "number", step: told.type === "integer" ? "1" : "any", min: told.minimum ?? null, max: told.maximum ?? null, ...common, value: start ?? "" });
     return [input, () => {
       if (!input.validity.valid) throw new Error("is not a fitting number");
-      return input.value === "" ? undefined : Number(input.value);
+      return input.value === "" ? undefined : Number.isSafeInteger(Number(input.value)) ? Number(input.value) : parsed(input.value);
     }];
   }
   if (told.type === "string" || told.type === undefined) {
@@ -73,7 +73,7 @@ function inputOf(told, common, required, question) {
   return [area, () => {
     if (!area.value.trim()) return undefined;
     try {
-      return JSON.parse(area.value);
+      return parsed(area.value);
     } catch {
       throw new Error("is not JSON");
     }

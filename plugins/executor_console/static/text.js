@@ -6,8 +6,15 @@ const LEFTWARD = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u
 const IN_ORDER = new Set(["pre", "code"]); // what is to be run
 const mark = (character) => `<U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
 
+const counts = (value) => typeof value !== "number" || Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
+const written = (_, value, context) => (counts(value) ? value : context && JSON.rawJSON ? JSON.rawJSON(context.source) : `about ${value}`);
+const textOf = (value) => (JSON.isRawJSON?.(value) ? value.rawJSON : String(value));
+
+/** A value of JSON in which no number becomes another one: what a script cannot count to stays as it is written. */
+export const parsed = (text) => JSON.parse(text, written);
+
 /** A text with everything visible that a page would act on or hide: controls, bidi marks, zero-width characters. */
-export const visible = (text) => String(text).replace(HEAPED, mark).replace(ODD, mark);
+export const visible = (text) => textOf(text).replace(HEAPED, mark).replace(ODD, mark);
 
 /** The same, in which a new line is not taken for the end of the line. */
 export const marked = (text) => visible(text).replace(/\n/g, "⏎\n");
@@ -23,11 +30,11 @@ export const setHome = (path) => { home = path; };
 export const short = (text) => (home ? String(text).replaceAll(`${home}/`, "~/").replace(new RegExp(`${home.replace(/[^\w/]/g, "\\$&")}$`), "~") : String(text));
 
 /** A text in one line. */
-export const oneLine = (text) => visible(String(text).replace(/\s*\n\s*/g, " ⏎ "));
+export const oneLine = (text) => visible(textOf(text).replace(/\s*\n\s*/g, " ⏎ "));
 
 /** A text cut in the middle, with the number of characters that are left out. */
 export function cut(text, limit) {
-  const all = String(text);
+  const all = textOf(text);
   if (all.length <= limit) return all;
   const half = Math.floor(limit / 2);
   return `${all.slice(0, half)} …[${all.length - 2 * half} characters more]… ${all.slice(-half)}`;
@@ -50,7 +57,7 @@ export function el(tag, attributes, ...children) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (key === "data") Object.assign(made.dataset, value);
-    else if (key === "value") made.value = value;
+    else if (key === "value") made.value = textOf(value);
     else made.setAttribute(key, value === true ? "" : visible(value));
   }
   const nodes = IN_ORDER.has(name) ? inOrder : (text) => [document.createTextNode(text)];

@@ -124,6 +124,23 @@ def test_edited_arguments_are_shown_as_a_difference_and_judged_again(common):
     assert assistant.result("2")["kind"] == "denied"
 
 
+def test_no_number_is_shown_or_sent_as_another_one(common):
+    _, assistant, page = common
+    numbers = {"account": 9007199254740993, "deep": [{"n": -(10**30)}], "huge": 10**400, "rate": 0.1, "far": 1e300}
+    assistant.call("1", "tell", {**numbers, "note": "a"})
+    card = card_of(page, "tell")
+    expect(card.locator("dl.arguments pre")).to_have_count(6)
+    shown = card.locator("dl.arguments pre").all_inner_texts()
+    assert [json.loads(text.replace("⏎", "")) for text in shown[:5]] == list(numbers.values())
+    press(card, "Edit …")
+    card.get_by_role("textbox", name="note").fill("b")
+    card.get_by_label("deep (JSON)").fill('[{"n": 9007199254740995}]')
+    expect(card.locator(".changes ins").last).to_have_text("b")
+    press(card, "Run it so")
+    told = json.loads(assistant.result("1")["content"])
+    assert told == {**numbers, "deep": [{"n": 9007199254740995}], "note": "b"}
+
+
 def test_a_secret_reaches_the_tool_alone(scene, own_folders):
     console, assistant, page = scene
     assistant.call("1", "login", {})
