@@ -11,6 +11,7 @@ import dataclasses
 import io
 import pickle
 import struct
+from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from executor import errors
@@ -18,9 +19,11 @@ from executor.values._blocks import BLOCKS, blocks_of
 from executor.values._output import OutputChunk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 _LENGTH = struct.Struct("<Q")
+_LARGEST = 1 << 28  # bytes of a frame out of a box
+_MOST_TIMES = 64  # as large as its frame may a value be that says the same thing over and over: keys, mostly
 
 
 def write(stream: BinaryIO | Any, value: Any, *, boxed: bool = False) -> None:
@@ -47,16 +50,18 @@ def read(stream: BinaryIO | Any, *, boxed: bool = False) -> Any:
     if len(head) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(head)
+    if boxed and length > _LARGEST:
+        raise pickle.UnpicklingError(f"it has {length} bytes, and at most {_LARGEST} leave a box at once")
     data = stream.read(length)
     if len(data) < length:
         return None
-    return _OfABox(io.BytesIO(data)).load() if boxed else pickle.loads(data)  # noqa: S301 -- its process is this one's own
+    return _of_a_box(data) if boxed else pickle.loads(data)  # noqa: S301 -- its process is this one's own
 
 
 def check(value: Any, *, boxed: bool) -> None:
     """Raises whatever keeps *value* from being written, or read by the other process."""
     if boxed:
-        _OfABox(io.BytesIO(_boxed_dumps(value))).load()
+        _of_a_box(_boxed_dumps(value))
     else:
         pickle.dumps(value)
 
@@ -96,6 +101,32 @@ class _OfABox(pickle.Unpickler):
         """What `_InABox` has told of."""
         kind, *parts = told
         return _MADE[kind](*parts)
+
+
+def _of_a_box(data: bytes) -> Any:
+    value = _OfABox(io.BytesIO(data)).load()
+    if not _is_at_most(value, _MOST_TIMES * len(data)):
+        raise pickle.UnpicklingError("it holds itself, or the same thing so often that it has no end to speak of")
+    return value
+
+
+def _is_at_most(value: Any, size: int) -> bool:
+    """Whether, all that is in it counted as often as it is there, it has a *size* of bytes and items at most."""
+    left = [value]
+    while left:
+        one = left.pop()
+        size -= 1 + (len(one) if isinstance(one, Sized) else 0)
+        if size < 0:
+            return False
+        if isinstance(one, Mapping):
+            left += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            left += one
+        elif isinstance(one, BLOCKS):
+            left.append(one.to_dict())
+        elif isinstance(one, BaseException):
+            left += [one.args, vars(one), one.__cause__]
+    return True
 
 
 def _block(told: Mapping[str, Any]) -> Any:

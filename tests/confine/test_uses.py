@@ -68,6 +68,26 @@ def forges(args):  # as what a boxed tool starts can, which finds this one's des
             pass
     return "told"
 
+def rows(args):
+    return [{"a rather long name of a field": 1, "another one, just as long": "x"} for _ in range(10_000)]
+
+def endless(args):
+    import pickle, struct
+    if args["how"] == "long":
+        for descriptor in range(3, 20):
+            try:
+                if os.readlink(f"/proc/self/fd/{descriptor}").startswith("pipe:"):
+                    os.write(descriptor, struct.pack("<Q", 1 << 60))
+            except OSError:
+                pass
+        return "told"
+    told = ["a"]
+    if args["how"] == "itself":
+        told.append(told)
+    for _ in range(60 if args["how"] != "itself" else 0):
+        told = [told, told]
+    return Text("t", annotations={"a": told}) if args["how"] == "block" else told
+
 @dataclass
 class Point:
     x: int
@@ -152,6 +172,21 @@ def test_plain_data_blocks_and_errors_come_out_of_a_box(executor, tools, project
     told = executor.execute("fails")[1]
     assert (told["error"], told["result"]) == ("do something else", {"seen": 1})
     assert "only plain data, dataclasses and blocks leave a box" in executor.execute("odd")[1]["error"]
+
+
+@pytest.mark.parametrize("how", ["long", "itself", "doubled", "block"])
+def test_what_has_no_end_does_not_come_out_of_a_box(executor, tools, how):
+    register(executor, tools.endless, "read")
+    success, told = executor.execute("endless", {"how": how})
+    assert not success
+    assert ("leave a box at once" if how == "long" else "no end to speak of") in told["error"]
+
+
+def test_keys_that_come_again_and_again_come_out_of_a_box(executor, tools):
+    register(executor, tools.rows, "read")
+    success, told = executor.execute("rows")
+    assert success
+    assert told == [{"a rather long name of a field": 1, "another one, just as long": "x"}] * 10_000
 
 
 @pytest.mark.parametrize("confine", ["read", "project"])
