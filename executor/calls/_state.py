@@ -86,15 +86,27 @@ class CancelSource:
 
     def stop(self, error: ToolError) -> bool:
         """Call every `on_cancel` function; the work is to end in *error*. Returns whether this made the difference."""
+        functions = self._stopped(error)
+        if functions:
+            (_run_beside if _in_between() else _run_all)(functions)
+        return functions is not None
+
+    def drop(self, reason: str) -> None:
+        """
+        `cancel` by the garbage collector. It may come in any thread, and in the middle of the engine, whose locks that
+        thread would then wait for itself to free: the functions are run on a thread of their own.
+        """
+        functions = self._stopped(ToolCancelledError(reason))
+        if functions:
+            _run_beside(functions, 0)
+
+    def _stopped(self, error: ToolError) -> list[Callable[[], object]] | None:
+        """What is to be called now that the work ends in *error*; None if it has another end."""
         if self.fate.setdefault(None, error) is not error:
-            return False
+            return None
         with _lists:
             functions, self.functions = self.functions, None
-        if functions and _in_between():
-            _run_beside(functions)
-        elif functions:
-            _run_all(functions)
-        return True
+        return functions or []
 
     def end(self) -> ToolError | None:
         """The work is over. Returns the error that it was stopped with, if that came first."""
@@ -157,8 +169,8 @@ def _run_all(functions: list[Callable[[], object]]) -> None:
         run_safely(fn)
 
 
-def _run_beside(functions: list[Callable[[], object]]) -> None:
-    """Run them on a thread of their own, which is waited for a moment: it may need what this thread holds."""
+def _run_beside(functions: list[Callable[[], object]], seconds: float = BESIDE) -> None:
+    """Run them on a thread of their own, which is waited for so long: it may need what this thread holds."""
     ended = threading.Lock()
     ended.acquire()
 
@@ -171,7 +183,7 @@ def _run_beside(functions: list[Callable[[], object]]) -> None:
     except RuntimeError:  # the system has no thread left
         _run_all(functions)
     else:
-        ended.acquire(timeout=BESIDE)
+        ended.acquire(timeout=seconds)
 
 
 def _in_between() -> bool:

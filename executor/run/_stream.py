@@ -77,7 +77,7 @@ class Stream:
     def __del__(self) -> None:
         channel = getattr(self, "_channel", None)  # none when it was never made
         if channel is not None:
-            self.close()
+            channel.call.source.drop("The reader dropped the stream")
 
 
 def open_source(prepared: Prepared) -> Any:

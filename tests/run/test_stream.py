@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import queue
 import threading
 import weakref
 
@@ -246,6 +247,22 @@ def test_a_stream_that_ends_early_stops_the_tool_and_frees_everything(runner_of,
         expected = errors.ToolTimeoutError if how == "timeout" else errors.ToolCancelledError
         assert type(rest[-1].error) is expected
     assert tool.closed.wait(10)
+
+
+def test_a_stream_is_dropped_in_a_thread_that_holds_what_its_stop_needs(runner_of):
+    lock, taken = threading.Lock(), queue.SimpleQueue()  # as of a ledger, in the middle of a record
+
+    def work(args):
+        current_call().on_cancel(lambda: taken.put(lock.acquire(timeout=2)))
+        yield 1
+        current_call().wait(30)
+
+    stream = runner_of({"work": work}).run_stream("work")
+    assert next(stream).data == 1
+    with lock:
+        del stream
+        gc.collect()
+    assert taken.get(timeout=10)
 
 
 def test_a_tool_that_ignores_every_stop_does_not_hold_up_the_reader(runner_of):
