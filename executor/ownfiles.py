@@ -29,6 +29,15 @@ _kept: set[str] = set()
 _told: list[weakref.WeakMethod[_Told]] = []
 
 
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603 -- whoever held it is in the parent
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def keep_own(*paths: str | os.PathLike[str]) -> None:
     """These files are ours from now on, by the name that they were given and by what it leads to."""
     found = {name for path in paths for name in _names(path)}

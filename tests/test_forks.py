@@ -227,20 +227,57 @@ def test_the_child_of_a_process_forked_inside_a_call_is_free_of_it(tmp_path):
     assert "".join(word for word in found if word != "child") == "(True,0)0(True,0)" * 2
 
 
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    told = {"jsonrpc": "2.0", "id": asked.get("id")}
+    if asked["method"] == "initialize":
+        version = asked["params"]["protocolVersion"]
+        about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+        print(json.dumps({**told, "result": {"protocolVersion": version, **about}}), flush=True)
+    elif asked["method"] == "tools/list":
+        print(json.dumps({**told, "result": {"tools": [{"name": "t", "inputSchema": {}}]}}), flush=True)
+    elif asked["method"] == "tools/call":
+        print(json.dumps({**told, "result": {"content": []}}), flush=True)
+    elif "id" in asked:
+        print(json.dumps({**told, "error": {"code": -32601, "message": "no"}}), flush=True)
+"""
 LOCKED = """
 import gc, os, signal, sys, threading
-from executor import PluginRegistry, ToolExecutor
+from executor import JsonLinesLedger, PluginRegistry, ToolExecutor, current_call
+from executor.ownfiles import kept_own
+from executor.threads import ThreadLock
+import executor_files._write
 
 registry = PluginRegistry(entry_points=False)
-for name in ("shell", "files"):
-    registry.expose(name)
-executor = ToolExecutor(registry=registry)
+server = {"command": sys.executable, "args": ["-c", sys.argv[1]]}
+registry.expose_all({"shell": {}, "files": {}, "mcp": {"servers": {"s": server}, "list_timeout": 20}})
+executor_files._write._turns[1:] = []  # one for all paths
+executor = ToolExecutor(JsonLinesLedger("ledger"), registry=registry)
 executor.register("work", lambda args: 1)
+executor.register("held", lambda args: 1, resources=lambda args: ["one"])
+
+
+def ask(args):
+    try:
+        return current_call().ask("Which?")
+    except Exception as error:
+        return str(error)
 
 
 def calls():
     assert executor.execute("work", {})[0]
+    assert executor.execute("held", {})[0]
     assert executor.execute("runCommand", {"command": "true"})[0]
+    assert executor.execute("writeFile", {"path": os.path.abspath("file"), "content": ""})[0]
+    assert executor.execute("mcp__s__t", {})[0]
+    executor.register("ask", ask)
+    assert executor.execute("ask", {})[0]
+    assert executor.list_tools() and executor.approvals and executor.tasks.undelivered() == []
+    executor.set_permission_plugin(None)
+    kept_own()
+    registry.failures()
 
 
 def named():
@@ -266,9 +303,10 @@ def holds(lock, held, tried, over):
 calls()
 locks = {}
 for name, value in named():
-    lock = value._lock if isinstance(value, threading.Condition) else value
-    if isinstance(lock, (type(threading.Lock()), type(threading.RLock()))):
-        locks.setdefault(name, lock)
+    for number, lock in enumerate(value if isinstance(value, list) else [value]):
+        lock = lock._lock if isinstance(lock, (threading.Condition, ThreadLock)) else lock
+        if isinstance(lock, (type(threading.Lock()), type(threading.RLock()))):
+            locks.setdefault(f"{name}.{number}", lock)
 for name, lock in locks.items():
     held, tried, over = [], threading.Event(), threading.Event()
     holder = threading.Thread(target=holds, args=(lock, held, tried, over))
@@ -279,7 +317,7 @@ for name, lock in locks.items():
         continue
     child = os.fork()
     if not child:
-        signal.alarm(10)
+        signal.alarm(15)
         calls()
         executor.shutdown(cancel=True)
         os._exit(0)
@@ -292,7 +330,7 @@ os._exit(0)
 
 
 def test_a_lock_that_another_thread_holds_keeps_no_child_from_its_calls(tmp_path):
-    command = [sys.executable, "-W", "ignore", "-c", LOCKED]
+    command = [sys.executable, "-W", "ignore", "-c", LOCKED, SERVER]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     ended = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
     assert len(ended) > 20, done.stderr

@@ -1,9 +1,11 @@
 """
 Workers, deadlines, the loop thread, forks.
 
-`LoopThread` is for authors of plugins too: whatever talks asyncio behind a synchronous call runs on one of its own.
+Two are for authors of plugins too: whatever talks asyncio behind a synchronous call runs on a `LoopThread` of its own,
+and a `ThreadLock` keeps no child of a fork waiting for a thread that it does not have.
 """
 
+from executor.threads._fork import ThreadLock
 from executor.threads._loop import LoopThread
 
-__all__ = ["LoopThread"]
+__all__ = ["LoopThread", "ThreadLock"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import weakref
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Forked(Protocol):
@@ -22,6 +26,33 @@ def _after_fork() -> None:
     forks += 1
     for each in list(of_this_process):
         each._begin()  # noqa: SLF001 -- of this very module
+
+
+class ThreadLock:
+    """
+    A lock among the threads of one process: in the child of a fork it is free, since whoever held it is in the parent.
+
+    Args:
+        make: Makes it; `threading.RLock` for one that its holder may take again.
+    """
+
+    def __init__(self, make: Callable[[], threading.Lock | threading.RLock] = threading.Lock) -> None:
+        self._make = make
+        # Used by its holder only: who forks while it holds the lock frees what it took.
+        self._held: list[threading.Lock | threading.RLock] = []
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        self._lock = self._make()
+
+    def __enter__(self) -> None:
+        lock = self._lock
+        lock.acquire()
+        self._held.append(lock)
+
+    def __exit__(self, *_: object) -> None:
+        self._held.pop().release()
 
 
 def leave_child(began: int) -> None:

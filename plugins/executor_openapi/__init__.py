@@ -6,10 +6,10 @@ Configuration: ``apis``, by name; see `Api`. Without any, nothing is imported, r
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from executor import hookimpl
+from executor.threads import ThreadLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ class OpenAPIPlugin:
     """Holds the provider: made when it is first needed, and anew after a shutdown. `_lock` guards that."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._apis: dict[str, Api] = {}
         self._provider: OpenAPIProvider | None = None
 
