@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from enum import StrEnum
 
 import pytest
 
-from executor import PluginRegistry, ResultKind, TaskStatus, ToolCall, ToolExecutor, hookimpl
+from executor import PluginRegistry, ResultKind, TaskStatus, TokenLedger, ToolCall, ToolExecutor, hookimpl
 from executor.calls._content import json_of
 
 SECONDS = 20.0
@@ -76,6 +77,44 @@ def test_a_call_that_was_submitted_ends_also_when_its_value_ends_whoever_writes_
     assert executor.submit(ToolCall("1", "give")).result(SECONDS).error == "SystemExit: not to be written"
     task_id = executor.start(ToolCall("2", "give")).task_id
     assert executor.tasks.wait(task_id, SECONDS).status.final
+
+
+class Unreadable(Exception):
+    """An error that ends whoever looks at it."""
+
+    @property
+    def __cause__(self):
+        raise SystemExit("not to be read")
+
+
+def fail(args):
+    raise Unreadable
+
+
+@pytest.mark.parametrize("tool", [lambda args: Exits(), fail], ids=["value", "error"])
+@pytest.mark.parametrize("watched", ["nobody", "ledger", "observer"])
+def test_what_a_call_comes_to_may_end_whoever_looks_at_it_and_is_a_failure_on_every_route(tool, watched):
+    class Observer:
+        @hookimpl
+        def executor_after_call(self, call, result):
+            pass
+
+    with PluginRegistry(bundled=False, entry_points=False) as registry:
+        registry.register(Observer(), "observer")
+        if watched == "observer":
+            registry.expose("observer")
+        with ToolExecutor(TokenLedger() if watched == "ledger" else None, registry=registry) as executor:
+            executor.register("give", tool)
+            executor.execute("give")  # never raises; who does not look at a value has it
+            told = []
+            called = executor.call(ToolCall("1", "give"), on_done=told.append)
+            timed = executor.call(ToolCall("2", "give"), timeout=SECONDS)
+            submitted = executor.submit(ToolCall("3", "give")).result(SECONDS)
+            awaited = asyncio.run(executor.acall(ToolCall("4", "give")))
+            many = executor.execute_many([ToolCall("5", "give"), ToolCall("6", "give")])
+            assert [result.kind for result in (called, timed, submitted, awaited, *many)] == [ResultKind.FAILED] * 6
+            assert told == [called]
+            assert executor.shutdown(timeout=SECONDS)
 
 
 def test_an_observer_is_given_a_value_that_raises_when_it_is_read_as_it_is():

@@ -157,5 +157,5 @@ def _snapshot(value: Any) -> Any:
     """A copy that an observer may write to, of anything that is JSON; the value itself otherwise."""
     try:
         return copy_json(value)
-    except Exception:  # noqa: BLE001 -- no JSON; or it raises when it is read, as a dict does that a thread still fills
+    except BaseException:  # noqa: BLE001 -- no JSON; or it raises when it is read, as a dict does that a thread still fills
         return value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from executor.calls import _outcome
 from executor.calls._answer import answer
 from executor.calls._kinds import kind_of, state_of
+from executor.errors import ExecutionError
 from executor.run._backends import RunResult
 from executor.run._normalise import failure_of
 from executor.values import ResultKind, TaskStatus
@@ -72,12 +73,16 @@ def error_of(ended: Ended) -> BaseException | None:
 
 
 def outcome_of(ended: Ended, call: CallState) -> Outcome:
-    """What `execute` returns."""
+    """What `execute` returns. A value, or an error, that raises when it is looked at makes the call fail with that."""
+    try:
+        return _outcome_of(ended, call)
+    except BaseException as broken:  # noqa: BLE001 -- SystemExit too: what a tool returns ends nobody's thread
+        return _outcome.failure(_readable(broken), call.permission)
+
+
+def _outcome_of(ended: Ended, call: CallState) -> Outcome:
     if type(ended) is RunResult and not ended.is_error:
-        try:
-            return _outcome.success(ended.structured, ended.metadata, call.permission)
-        except BaseException as broken:  # noqa: BLE001 -- what a tool returns may raise when it is looked at
-            return _outcome.failure(broken, call.permission)
+        return _outcome.success(ended.structured, ended.metadata, call.permission)
     if isinstance(ended, Finished):
         return ended.outcome
     if isinstance(ended, HandedOver):
@@ -85,6 +90,15 @@ def outcome_of(ended: Ended, call: CallState) -> Outcome:
     error = error_of(ended)
     assert error is not None, "all that is no success is told above"
     return _outcome.failure(error, call.permission)
+
+
+def _readable(broken: BaseException) -> BaseException:
+    """*broken*, or what can be said in its place if it raises when it is looked at as well."""
+    try:
+        _outcome.failure(broken)
+    except BaseException as worse:  # noqa: BLE001 -- as in `outcome_of`
+        return ExecutionError(f"What the call came to raises when it is read: {type(worse).__name__}")
+    return broken
 
 
 def result_of(
@@ -97,6 +111,10 @@ def result_of(
         bound: Makes its content short enough for a model.
         task_id: Of the task that it was, where it was one.
     """
+    return result_in_any_case(ended, call, bound, task_id)[1]
+
+
+def _result_of(ended: Ended, call: CallState, bound: Callable[[str], str] | None, task_id: str | None) -> ToolResult:
     if isinstance(ended, Finished) and ended.result is not None:
         made = replace(ended.result, call_id=call.id, task_id=task_id)
         return made if bound is None else replace(made, content=bound(made.content))
@@ -120,14 +138,15 @@ def result_in_any_case(
     ended: Ended, call: CallState, bound: Callable[[str], str] | None = None, task_id: str | None = None
 ) -> tuple[Ended, ToolResult]:
     """
-    What a call came to that nobody waits for in its thread, and its `result_of`.
+    What a call came to, and its `result_of`.
 
     A value that ends whoever looks at it is no result: what it raises is what the call came to.
     """
     try:
-        return ended, result_of(ended, call, bound, task_id)
+        return ended, _result_of(ended, call, bound, task_id)
     except BaseException as broken:  # noqa: BLE001 -- as in `outcome_of`
-        return broken, result_of(broken, call, bound, task_id)
+        error = _readable(broken)
+        return error, _result_of(error, call, bound, task_id)
 
 
 def run_result_of(ended: Ended) -> RunResult:
