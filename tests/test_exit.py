@@ -57,6 +57,21 @@ PROGRAMS = {
         "executor.register('t', stuck)\n"
         "threading.Thread(target=executor.execute_many, args=([ToolCall('1', 't')],), daemon=True).start()"
     ),
+    "a call when all is gone": (
+        "executor.register('t', lambda a: 1, timeout=50)\n"
+        "class Last:\n    __del__ = lambda self: executor.execute('t')\n"
+        "last = Last(); started.set()"
+    ),
+    "a call when all is gone, and there were workers": (
+        "executor.register('t', lambda a: 1, timeout=50); executor.execute('t')\n"
+        "class Last:\n    __del__ = lambda self: executor.execute('t')\n"
+        "last = Last(); started.set()"
+    ),
+    "a coroutine when all is gone": (
+        "executor.register('t', lambda a: asyncio.sleep(0)); executor.execute('t')\n"
+        "class Last:\n    __del__ = lambda self: executor.execute('t')\n"
+        "last = Last(); started.set()"
+    ),
     "an async tool": "executor.register('t', stuck_coroutine, auto_background=0); executor.execute('t', {})",
     "an async tool that blocks its loop": (
         "executor.register('t', stuck_loop, auto_background=0); executor.execute('t', {})"

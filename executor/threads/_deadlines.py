@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import sys
 import threading
 import time
 from functools import partial
@@ -45,7 +46,7 @@ class Deadlines:
             if self._alive:
                 if self._heap[0][1] == number:
                     self._wake.notify()
-            else:
+            elif not sys.is_finalizing():  # then it would be waited for without end
                 try:
                     threading.Thread(target=self._run, name="executor-deadlines", daemon=True).start()
                     self._alive = True

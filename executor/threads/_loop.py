@@ -6,6 +6,7 @@ Nothing here imports asyncio; `executor.threads._serving` does, with the first c
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -164,7 +165,7 @@ class LoopThread:
         return value  # type: ignore[no-any-return]  # the coroutine's own value, passed through a pair
 
     def _served(self) -> Serving:
-        if self._closed:
+        if self._closed or sys.is_finalizing():  # when its thread never comes to run again
             raise self._closed_error()
         if self._serving is None:
             try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import sys
 import threading
 from collections import deque
 from contextlib import contextmanager
@@ -88,6 +89,8 @@ class Workers:
 
     def submit(self, job: Callable[[], object]) -> bool:
         """Run *job* on a worker, now or as soon as one is free. Returns False when closed: it will not run."""
+        if sys.is_finalizing():  # its threads never come to run again, and a new one would be waited for without end
+            return False
         with self._lock:
             if self._closed:
                 return False
@@ -108,8 +111,10 @@ class Workers:
         on its way, so that none waits for one that blocks.
 
         Returns:
-            False when the system has no thread left: it will not run.
+            False when the system has no thread left, or the interpreter ends: it will not run.
         """
+        if sys.is_finalizing():  # as in `submit`
+            return False
         with self._lock:
             self._urgent.append(fn)
             if self._on_its_way:
