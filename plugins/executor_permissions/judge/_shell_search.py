@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
-LOOKING = GREPS | _SEARCHERS | SHOWING | {"diff", "git", "find"}
+_COMPARING = frozenset({"diff", "sdiff"})
+LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
 _HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
 _COMBINING = frozenset("-o -or , ! -not (".split())  # then no name that find is told has to fit
@@ -80,7 +81,7 @@ class Searches:
                     continue
                 try:
                     top = self._links.real(os.path.join(folder, text), folder)
-                    for one in self.held(top, follow=search.follows):
+                    for one in self.held(top, follow=search.follows, deep=search.deep):
                         if not self._leaves_out(search, one.path, top):
                             why = f"it {search.does} {one.path}, which a rule denies{self._hint(search, one.path)}"
                             return "maybe", why, one.rule
@@ -127,8 +128,12 @@ class Searches:
             if "*" in path or self._links.exists(path):
                 yield path
 
-    def held(self, top: str, *, follow: bool = False) -> Iterator[Found]:
-        """What is below the folder *top*, and no tool may read; with *follow* behind links as well."""
+    def held(self, top: str, *, follow: bool = False, deep: bool = True) -> Iterator[Found]:
+        """
+        What is below the folder *top*, and no tool may read; with *follow* behind links as well.
+
+        Unless *deep*, links and patterns count for what is in the folder itself.
+        """
         for one in self._rules.below(top):
             if one.kept == "read" and self._links.exists(one.path):
                 yield one
@@ -136,14 +141,14 @@ class Searches:
             return
         waiting, seen = [top], {top}
         while waiting:
-            for path, link in self._files_in(waiting.pop(), waiting):
+            for path, link in self._files_in(waiting.pop(), waiting if deep else []):
                 if link and not follow:
                     continue
                 place = self._links.place(path) if link else Place(path, path, path)
                 for one in self._rules.about(place, self._links):
                     if one.kept == "read":
                         yield Found(path, one.rule, one.kept)
-                if link and place.real not in seen:
+                if link and deep and place.real not in seen:
                     seen.add(place.real)
                     waiting.append(place.real)
                     yield from self.held(place.real, follow=False)
@@ -176,6 +181,7 @@ class _Search(NamedTuple):
         hidden: Whether it looks into what begins with a dot.
         choice: Which files it leaves out.
         unless_repository: Whether it searches only where no repository of git is.
+        deep: Whether it looks into the folders in a folder.
         does: What it does to what it finds, for a person.
     """
 
@@ -185,6 +191,7 @@ class _Search(NamedTuple):
     hidden: bool
     choice: Choice
     unless_repository: bool = False
+    deep: bool = True
     does: str = "searches"
 
     @classmethod
@@ -212,9 +219,9 @@ class _Search(NamedTuple):
         if program in GREPS:
             follows = any(map(_FOLLOWING.match, given))
             return cls(program, operands or ["."], follows, hidden=True, choice=Choice.of(words, known=known))
-        if program == "diff":  # of two folders it compares the files in them
-            follows = any(map(_RECURSIVE.match, given))
-            return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known))
+        if program in _COMPARING:  # of two folders the files in them, of a file and a folder the one of that name
+            follows, deep = "--no-dereference" not in given, any(map(_RECURSIVE.match, given))
+            return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known), deep=deep)
         follows = any(map(_FOLLOWING_TOO.match, given))
         hidden = program == "ack" or any(map(_HIDDEN.match, given))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())

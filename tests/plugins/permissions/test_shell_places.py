@@ -194,6 +194,7 @@ def test_known_places_of_secrets_are_asked_about(judged, secret):
 
 SEARCHES = ["grep -r x {}", "grep -R x {}", "grep -d recurse x {}", "grep -drecurse x {}", "grep -hd recurse x {}", "grep --directories=recurse x {}", "grep --dir recurse x {}", "rg --hidden x {}", "diff {} /tmp", "diff -rN {} src", "timeout 5 grep -r x {}"]  # fmt: skip
 KEPT = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}
+COMPARING = {**KEPT, "whitelist": {"patterns": ["diff *", "sdiff *", "cd *"]}}
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -205,6 +206,21 @@ def test_a_search_that_finds_secrets_is_asked_about(judged, place, search):
         assert judged(search.format(folder), KEPT) == "ask", folder
     for folder in ("..", "~", "up"):
         assert judged(search.format(folder)) == "ask", folder
+
+
+def test_folders_that_are_compared_are_read_through_their_links(judged, place):
+    (place / ".env").write_text("x\n")
+    for name in ("src", "docs"):
+        (place / name / "note").write_text("y\n")
+    for text in ("diff src docs", "diff docs src/", "diff -q src docs", "diff src docs/note", "diff docs/note src", "diff --from-file=docs src", "sdiff docs/note src", "cd docs && diff . ../src"):  # fmt: skip
+        assert judged(text, COMPARING) == "allow", text
+        (place / "src" / "note").unlink()
+        (place / "src" / "note").symlink_to("../.env")
+        assert judged(text, COMPARING) == "ask", text
+        (place / "src" / "note").unlink()
+        (place / "src" / "note").write_text("y\n")
+    (place / "src" / "note2").symlink_to("../.env")
+    assert judged("diff --no-dereference src docs", COMPARING) == "allow"
 
 
 def test_git_grep_looks_at_its_own_files_only(judged, place):
@@ -289,7 +305,7 @@ def test_what_no_tool_may_read_is_written_to_by_no_redirection_either(judged, fo
 
 SEARCHED = {
     "grep -r x a b": (["a", "b"], False, True), "grep x a": None, "grep -R x": (["."], True, True), "egrep -rn x a": (["a"], False, True), "rg x a": (["a"], False, False), "rg --hidden -L x a": (["a"], True, True), "rg x": (["."], False, False), "ag -f x a": (["a"], True, False),
-    "diff -r a b": (["a", "b"], True, True), "diff a b": (["a", "b"], False, True), "diff --recursive -N a b": (["a", "b"], True, True), "git grep --no-index x": (["."], False, True), "git grep --untracked x": (["."], False, True), "git grep x": None, "ls a": None,
+    "diff -r a b": (["a", "b"], True, True), "diff a b": (["a", "b"], True, True), "diff --recursive -N a b": (["a", "b"], True, True), "git grep --no-index x": (["."], False, True), "git grep --untracked x": (["."], False, True), "git grep x": None, "ls a": None,
 }  # fmt: skip
 
 
