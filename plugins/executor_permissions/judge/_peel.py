@@ -27,8 +27,17 @@ _SHOW_NO_CONTENT = frozenset(
 )
 _GREPS = frozenset({"grep", "egrep", "fgrep"})
 _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")
-# Options in front of a sub-command that choose what it is about: they are the command's as well.
-_CHOOSING = frozenset("-n --namespace -w --workspace --workspaces --include-workspace-root --omit --include".split())
+# Options in front of a sub-command that change nothing but what is told of it, and how fast it is.
+_IDLE = frozenset(
+    "-q -v -vv -vvv --quiet --verbose --silent -P --no-pager --no-color --color --colored --no-progress --progress"
+    " --no-optional-locks --no-advice --literal-pathspecs --loglevel --log-level -D --debug --request-timeout"
+    " --offline --locked --frozen --no-audit --no-fund --no-update-notifier --no-input --no-interaction"
+    " --disable-pip-version-check".split()
+)
+_IDLE_OF_MAKE = frozenset(
+    "-j --jobs -k --keep-going -s --silent --quiet -w --print-directory --no-print-directory -O --output-sync -l"
+    " --load-average --max-load".split()
+)
 _LONG_NAMES_OR_COUNTS = frozenset({"--files-with-matches", "--files-without-match", "--count", "--quiet", "--silent"})
 
 
@@ -135,25 +144,29 @@ def _without_leading_options(words: list[str], found: Walk) -> list[str] | None:
     """
     ``git --no-pager log`` is ``git log``, and ``make -j4 test`` is ``make test``: such options change nothing.
 
-    Those that choose what the command is about go behind it: ``kubectl -n x get pods`` is ``kubectl get pods -n x``.
+    Others go behind it, as its own: ``kubectl -n x get pods`` is ``kubectl get pods -n x``, and ``make -n test`` is
+    ``make test -n``, which runs nothing.
     """
     grammar = grammar_of(words[0])
     if grammar is None or (grammar.subs is None and words[0] != "make"):
         return None
-    chosen = _choosing(words[1 : found.lead], grammar) if grammar.subs is not None else []
+    idle = _IDLE if grammar.subs is not None else _IDLE_OF_MAKE
+    telling = _telling(words[1 : found.lead], grammar, idle)
     own = words[found.lead :]
     at = own.index("--") if "--" in own else len(own)
-    return [words[0], *own[:at], *chosen, *own[at:]]
+    bare = [words[0], *own[:at], *telling, *own[at:]]
+    return bare if bare != words else None
 
 
-def _choosing(options: list[str], grammar: Grammar) -> list[str]:
-    """The words among *options* that say what a command is about, with their values."""
-    chosen: list[str] = []
+def _telling(options: list[str], grammar: Grammar, idle: frozenset[str]) -> list[str]:
+    """The words among *options* that are not *idle*, with their values."""
+    telling: list[str] = []
     at = 0
     while at < len(options):
-        option = grammar.options.get(options[at])
+        word = options[at]
+        option = grammar.options.get(word)
         following = at + (2 if option is not None and option.arity == 1 else 1)
-        if any(options[at].startswith(name) for name in _CHOOSING):
-            chosen += options[at:following]
+        if word.partition("=")[0] not in idle and not (word[:2] in idle and word[2:].isdigit()):
+            telling += options[at:following]
         at = following
-    return chosen
+    return telling

@@ -311,6 +311,11 @@ PARTS = {
     "make -j4": ["make"],
     "make -j4 -k test": ["make test"],
     "npm --silent test": ["npm test"],
+    "npm -s test": ["npm test -s"],
+    "make -n -j4 test": ["make test -n"],
+    "apt-get --purge -q remove x": ["apt-get remove x --purge"],
+    "helm --kube-context prod list": ["helm list --kube-context prod"],
+    "pnpm --filter x run build": ["pnpm run build --filter x"],
     "find . -name x -exec grep -l y {} +": ["find . -name x", "grep -l y"],
     "find . -exec wc -l {} ;": ["find .", "wc -l"],
     "xargs -0 -n 5 wc -l": ["wc -l"],
@@ -323,7 +328,7 @@ PARTS = {
     "timeout 5 find . -exec stat {} ;": ["find .", "stat"],
 }
 NO_PARTS = [
-    "ls a", "git log", "make", "git -C x log", "git -c a=b log", "make -f x test", "env A=1 ls", "env -i ls", "timeout 5", "timeout x ls", "find .", "find . -exec cat {} +", "find . -exec rm {} ;", "find . -execdir wc {} ;", "find . -ok wc {} ;", "find . -delete -exec wc {} +", "find . -exec grep x {} +",
+    "ls a", "git log", "make", "make -n", "tox -e py", "terraform -help", "git -C x log", "git -c a=b log", "make -f x test", "env A=1 ls", "env -i ls", "timeout 5", "timeout x ls", "find .", "find . -exec cat {} +", "find . -exec rm {} ;", "find . -execdir wc {} ;", "find . -ok wc {} ;", "find . -delete -exec wc {} +", "find . -exec grep x {} +",
     "xargs cat", "xargs rm", "xargs -I X X", "xargs -a f", "xargs -I wc wc", "xargs -I{} {}", "xargs sort", "xargs sh -c x", "xargs grep x", "xargs -a f wc", "find . -exec {} ;", "find . -exec", "find . -exec file -m {} ;", "xargs file", "xargs ls", "sudo ls", "/usr/bin/timeout 5 ls", "command -v ls", "foo ls", "xargs -I{} grep -l{} x",
 ]  # fmt: skip
 

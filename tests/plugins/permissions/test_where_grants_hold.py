@@ -71,6 +71,26 @@ def test_what_is_always_allowed_in_a_folder_is_so_there_however_it_is_entered(ma
             assert answered(one, **args) != "allow", args
 
 
+@pytest.mark.parametrize(
+    ("command", "others"),
+    [
+        ("make -n deploy", ["make deploy", "make -j4 deploy", "make"]),
+        ("make -n", ["make", "make -k"]),
+        ("tox -l", ["tox", "tox -e py"]),
+        ("apt-get -s remove x", ["apt-get remove x", "apt-get -y remove x"]),
+        ("node --check x.js", ["node x.js"]),
+        ("make deploy", ["make -B deploy"]),
+        ("helm upgrade a ./b", ["helm --kube-context prod upgrade a ./b"]),
+    ],
+)
+def test_options_in_front_that_change_what_a_command_does_belong_to_what_is_remembered(make, project, command, others):
+    plugin, _ = make("always")
+    assert plugin.check_permission("runCommand", {"command": command})[0]
+    assert answered(plugin, command=command) == "allow"
+    for other in others:
+        assert answered(plugin, command=other) == "ask", other
+
+
 def test_what_a_whole_sub_command_was_allowed_for_and_what_is_never_allowed_hold_anywhere(make, project):
     plugin, _ = make("always", "never")
     assert plugin.check_permission("runCommand", {"command": "cd src && git log -3"})[0]
