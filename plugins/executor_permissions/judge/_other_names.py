@@ -86,6 +86,7 @@ _MAY_BE_EACH = frozenset(
 )
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
 _NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
+_GIT = "git-"  # what sub-commands of git are called as programs
 _MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
 _OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
@@ -103,6 +104,8 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
         return _each_first(program, words, surely=program in _EACH)
     if "@" in program[1:]:
         return _without_version(program, words)
+    if program.startswith(_GIT):
+        return _of_git(program, words)
     return _names(program, words) if known or program.startswith(("python", "pip")) else ()
 
 
@@ -118,7 +121,7 @@ def _each_first(program: str, words: list[str], *, surely: bool) -> Iterator[tup
 
 def has_other_name(program: str) -> bool:
     """Whether *program* has another name itself, and not only its sub-commands, options and operands."""
-    return program in _beginnings() or "@" in program or program.startswith(("python", "pip"))
+    return program in _beginnings() or "@" in program or program.startswith(("python", "pip", _GIT))
 
 
 def _without_version(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
@@ -126,6 +129,13 @@ def _without_version(program: str, words: list[str]) -> Iterator[tuple[list[str]
     bare = [program[: program.index("@", 1)], *words[1:]]
     yield bare, True
     yield from other_names(bare)
+
+
+def _of_git(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``/usr/lib/git-core/git-push``, a link to git, is ``git push``."""
+    split = ["git", program.removeprefix(_GIT), *words[1:]]
+    yield split, True
+    yield from other_names(split)
 
 
 def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:

@@ -27,8 +27,9 @@ SAME = {  # a rule, and spellings of what it is about
     "npm uninstall *": ["npm rm x", "npm un x", "npm uninst x", "npm unin x"],
     "pnpm remove *": ["pnpm rm x", "pnpm un x"],
     "cargo run *": ["cargo r", "cargo r --release"],
-    "git add *": ["git stage .", "git -C x stage ."],
-    "git push --force *": ["git push origin +main", "git push origin main +other:other", "git -C x push . +a"],
+    "git add *": ["git stage .", "git -C x stage .", "git-add .", "/usr/lib/git-core/git-stage ."],
+    "git push *": ["git-push", "/usr/lib/git-core/git-push o main", "env git-push", "/usr/lib/git-core/git push"],
+    "git push --force *": ["git push origin +main", "git push origin main +other:other", "git -C x push . +a", "git-push -f", "/usr/lib/git-core/git-push o +main"],
     "git push --delete *": ["git push origin :main", "git push -q origin a :b"],
     "helm uninstall *": ["helm delete x", "helm del x"],
     "pip install *": ["python -m pip install x", "python3 -m pip install x", "python3.11 -m pip install x", "python -Im pip install x", "python -mpip install x", "pip3 install x", "pip3.11 install x", "env python -m pip install x"],
@@ -48,6 +49,7 @@ OTHERS = {
     "npm install *": ["npm ci", "npm run i", "npm ls"],
     "git push --force *": ["git push origin main", "git push origin a:b", "git log +x"],
     "git push --delete *": ["git push origin a:b", "git push origin main"],
+    "git push *": ["git-lfs push", "git-pushy", "git-"],
     "pip install *": ["python -m pytest", "pip list", "pip3 list"],
     "sudo *": ["sudoers", "echo sudoedit"],
     "reboot *": ["systemctl status reboot", "init 3", "systemctl restart x"],
@@ -104,4 +106,5 @@ def test_only_a_program_that_is_said_to_have_another_name_has_one():
             others = {words[0] for words, _ in other_names([program, *begins, "+x", "-m", "pip", "-e"])}
             assert others <= {program} or has_other_name(program)
     assert has_other_name("docker-compose")
+    assert has_other_name("git-push")
     assert not has_other_name("git")
