@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._globs import STAR
+from executor_permissions.judge._wild import addresses_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from executor_permissions.judge._wild import Wild
     from executor_permissions.judge.options._entry import Grammar, Option
 
 _WIDER = {"-n": ("-A", "--all-namespaces"), "--namespace": ("-A", "--all-namespaces")}
@@ -66,9 +69,50 @@ class Switched(NamedTuple):
         return True
 
 
-def pinned(tokens: Sequence[str]) -> Iterator[Pinned | Switched]:
-    """The options among *tokens* of a rule, each with a value behind it or behind a ``=``, or without one."""
-    for token, following in zip(tokens[1:], (*tokens[2:], "-"), strict=True):
+class Addressed(NamedTuple):
+    """The addresses of a rule, ``curl https://x.org/* *``, and how many words it spells out."""
+
+    addresses: tuple[Wild, ...]
+    spelled: int
+
+    def holds(self, words: list[str]) -> bool:
+        """Whether no further word of a command is an address that the rule does not name."""
+        from executor_permissions.judge.options._tables import grammar_of
+
+        options = grammar.options if (grammar := grammar_of(words[0])) is not None else {}
+        at = self.spelled
+        while at < len(words):
+            word, takes_next = words[at], _takes_next(words[at], options)
+            name, _, value = word.partition("=")
+            if name == "--url":
+                value = value or " ".join(words[at + 1 : at + 2])
+            elif word[:1] != "-":
+                value = word
+            else:
+                value = ""
+            if value and not any(one.covers(value) for one in self.addresses):
+                return False
+            at += 2 if takes_next else 1
+        return True
+
+
+def _takes_next(word: str, options: Mapping[str, Option]) -> bool:
+    """Whether *word* is an option, or a cluster of them, whose value is the next word."""
+    if word[:1] != "-" or word[:2] == "--":
+        return word in options and options[word].arity == 1
+    for at, letter in enumerate(word[1:], 2):
+        option = options.get("-" + letter)
+        if option is not None and option.arity == 1:
+            return at == len(word)
+    return False
+
+
+def pinned(tokens: Sequence[str]) -> Iterator[Pinned | Switched | Addressed]:
+    """The addresses of a rule; the options among its *tokens*, each with a value, behind it or a ``=``, or without."""
+    addresses = addresses_of(tokens)
+    if addresses:
+        yield Addressed(addresses, len(tokens))
+    for token, following in pairwise((*tokens[1:], "-")):
         name, equals, _ = token.partition("=")
         if name[:1] != "-" or not name.strip("-") or STAR in name:
             continue

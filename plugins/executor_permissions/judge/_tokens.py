@@ -15,7 +15,7 @@ from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor_permissions.judge._pinned import Pinned, Switched
+    from executor_permissions.judge._pinned import Addressed, Pinned, Switched
     from executor_permissions.judge._wild import Wild
     from executor_permissions.judge._words import Command
 
@@ -23,6 +23,7 @@ Match = Literal[0, 1, 2]  # no; it may be, only the running shell knows; yes
 
 _KEY = re.compile(r"[A-Za-z_]\w*=")
 _GLOB = re.compile(r"\[[^\]]*\]|[*?]")
+FETCHING_EACH = frozenset({"curl", "wget"})  # they fetch from each address that they are given
 _OCTAL = re.compile(r"0+([0-7]{3,4})\Z")
 
 
@@ -69,7 +70,7 @@ class TokenPattern:
     _open: bool = field(init=False)
     _whole: Wildcard | None = field(init=False)
     _inner: TokenPattern | None = field(init=False)
-    _wild: tuple[Wild | Pinned | Switched, ...] | None = field(init=False, default=None, compare=False)
+    _wild: tuple[Wild | Pinned | Switched | Addressed, ...] | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.literals = tuple(literal(token) for token in self.tokens)
@@ -158,7 +159,8 @@ class TokenPattern:
                 return False
         if more and Unknown in map(type, words[-more:]):
             return False
-        if (None in self.literals or (more and self._options)) and not self._stays(words):
+        says = None in self.literals or (more and (self._options or self.tokens[0] in FETCHING_EACH))
+        if says and not self._stays(words):
             return False
         return self._reaches(command)
 

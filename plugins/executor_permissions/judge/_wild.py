@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from executor_permissions.judge._globs import STAR, Wildcard, filled, literal, pieces_of
 from executor_permissions.judge._tokenize import unquoted
+from executor_permissions.judge._tokens import FETCHING_EACH
 from executor_permissions.judge._unpacks import is_git
 from executor_permissions.judge._urls import END_OF_HOST, host_kind, whole_host
 from executor_permissions.judge._words import Glob
@@ -30,6 +31,7 @@ _HOST = re.compile(r"[A-Za-z0-9.-]*\Z")
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 _BARE_HOST = re.compile(r"(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)[:*]")
 _FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
+_ADDRESS = re.compile(r"[A-Za-z*]+://|(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(?:[:*/]|\Z)")
 _PACKAGES = frozenset({"npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "pip", "pip3", "uv", "uvx", "pipx"})
 _REFS = frozenset({"push", "fetch", "pull"})
 _MOST_DECODED = 4  # times that a text may be decoded
@@ -93,6 +95,13 @@ def wild_words(tokens: Sequence[str]) -> tuple[Wild, ...]:
             is_host = tokens[0] in _FETCHING and _BARE_HOST.match(value)
             found.append(Wild(at, key[0] if key else "", value, "host" if is_host else kind))
     return tuple(found)
+
+
+def addresses_of(tokens: Sequence[str]) -> tuple[Wild, ...]:
+    """The addresses among *tokens* of a rule for a program that takes any number of them."""
+    if tokens[0] not in FETCHING_EACH:
+        return ()
+    return tuple(Wild(at, "", token, "host") for at, token in enumerate(tokens) if _ADDRESS.match(token))
 
 
 def folder_of(token: str) -> str:

@@ -136,6 +136,12 @@ PINNED = [
     ("ruff check --no-fix *", ["ruff check --no-fix src"], ["ruff check --no-fix --fix src"]),
     ("go build -n *", ["go build -n ./...", "go build -n -v ./..."], ["go build -n -n=false ./...", "go build -n --n=false ./..."]),
     ("foo --dry-run *", ["foo --dry-run x", "foo --dry-run -- --no-dry-run"], ["foo --dry-run --no-dry-run x", "foo --dry-run --dry-run=0"]),
+    # nor is another address named
+    ("curl https://x.org/* *", ["curl https://x.org/a -sm 5", "curl https://x.org/a -H a:b -e https://y.org", "curl https://x.org/a https://x.org/b", "curl https://x.org/a --url https://x.org/b", "curl https://x.org/a -Hm --max-time 5"],
+     ["curl https://x.org/a https://y.org", "curl https://x.org/a y.org", "curl https://x.org/a --url y.org", "curl https://x.org/a --url=https://y.org", "curl https://x.org/a -sm5 y.org", "curl https://x.org/a -Hm y.org", "curl https://x.org/a -- y.org", "curl https://x.org/a https://x.org.y.org/"]),
+    ("curl -s https://x.org/a *", ["curl -s https://x.org/a -L"], ["curl -s https://x.org/a https://x.org/b", "curl -s https://x.org/a y.org"]),
+    ("wget x.org/* *", ["wget x.org/a -q", "wget x.org/a x.org/b"], ["wget x.org/a y.org", "wget x.org/a https://y.org/"]),
+    ("curl *", ["curl x.org y.org", "curl -s https://x.org https://y.org"], []),
     # no option at all
     ("foo --= a *", ["foo --= a b"], []),
     ("foo - a *", ["foo - a -"], []),
