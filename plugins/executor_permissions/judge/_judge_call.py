@@ -30,7 +30,9 @@ READING_TOOLS = frozenset(
 )
 _VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
 _BASES = frozenset(
-    "cwd workdir workingdir workingdirectory chdir root rootdir base basedir basepath basefolder".split()
+    "cwd workdir workingdir workingdirectory chdir root rootdir rootpath rootfolder rootdirectory base basedir basepath"
+    " basefolder basedirectory dir directory folder repopath repositorypath reporoot projectpath projectroot projectdir"
+    " workspacepath workspaceroot workspacefolder workspacedir".split()
 )
 _OWN_FILES = "(the policy's own files)"
 _LONGEST_SHOWN = 200

@@ -180,6 +180,9 @@ def test_an_argument_beside_a_command_that_the_whitelist_names_is_judged_by_that
         ("take(p=src/*)", {"p": "src/a.txt"}, {"p": "src/link/a.txt"}),
         ("take(path=src/**)", {"path": "src/a.txt"}, {"path": "src/a.txt", "cwd": "/etc"}),
         ("take(path=src/**)", {"path": "src/a.txt", "root": "."}, {"path": "src/a.txt", "base_dir": "/etc"}),
+        ("take(path=src/**)", {"path": "src/a.txt", "directory": "."}, {"path": "src/a.txt", "directory": "/etc"}),
+        ("take(path=src/**)", {"path": "src/a.txt", "repo": "x"}, {"path": "src/a.txt", "repo_path": "../x"}),
+        ("take(path=src/**)", {"path": "src/a.txt", "project": "x"}, {"path": "src/a.txt", "workspaceRoot": "/etc"}),
     ],
 )  # fmt: skip
 def test_a_rule_allows_what_it_says_and_no_more(policy, project, rule, inside, outside):
