@@ -78,9 +78,18 @@ def _names_denied(command: Command, program: str | None, text: str, denied: froz
         return None
     for word in given:
         name = word.rpartition("/")[2].rpartition("=")[2]
-        if name in denied or (" " in word and _lexical.mentions(word, denied)):
+        if name in denied or (" " in word and _mentions(word, program, denied)):
             return None if _runs_nothing(command) else f"{program} may run what it is given"
     return None
+
+
+def _mentions(word: str, program: str, denied: frozenset[str]) -> bool:
+    """Whether a text names one of the *denied* programs, maybe right behind the letters of an option: ``-I'rm x'``."""
+    if _lexical.mentions(word, denied):
+        return True
+    if program == "git":  # `look_inside` knows which of its options run something
+        return False
+    return word[:1] == "-" and word[1:2] != "-" and word.partition(" ")[0].endswith(tuple(denied))
 
 
 def _runs_nothing(command: Command) -> bool:

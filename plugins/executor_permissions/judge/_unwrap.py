@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
-from executor_permissions.judge._unwrap_wrappers import skip_options, suffixes, wrapped
+from executor_permissions.judge._unwrap_wrappers import glued_in, scripts_of, skip_options, suffixes, wrapped
 from executor_permissions.judge._words import REST, Inner, Inside, Suffix, Unknown
 from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from executor_permissions.judge._words import Command
 
@@ -66,9 +66,7 @@ def _look(program: str, command: Command) -> Inside:
     if program in _programs.RUNNERS:
         _runner(program, words, found)
     elif program in _programs.LAUNCHERS:
-        runs = [*suffixes(words, 1), *(Inner(None, word, i) for i, word in enumerate(words) if i and " " in word)]
-        listed = program == "parallel" and not any(map(_LISTED.match, words))
-        found.commands.extend(map(_with_names, runs) if listed else runs)
+        found.commands.extend(_launched(program, words))
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
         found.hidden = f"{program} may run what is in its arguments"
     return found
@@ -95,7 +93,7 @@ def _given(words: list[str], found: Inside) -> None:
         if type(word) is not str:
             continue  # what runs in it is read where it stands
         found.commands.append(Inner(Suffix(words[i : i + _GIVEN_WORDS]), None, i, certain=False))
-        text = word.partition("=")[2] if word[:1] == "-" else word
+        text = word.partition("=")[2] or word[2:] if word[:1] == "-" else word
         kind = _ITEMS if text[:1] == "[" else _PIECES
         pieces = kind.findall(text) if kind is _ITEMS or text is not word or " " in word else []
         found.commands.extend(
@@ -105,6 +103,16 @@ def _given(words: list[str], found: Inside) -> None:
         if looked > _MAX_GIVEN:
             found.hidden = f"{words[0]} is given more words than are looked at"
             return
+
+
+def _launched(program: str, words: list[str]) -> Iterable[Inner]:
+    """What a program of `LAUNCHERS` runs: any word may begin a command, or be one, also right behind an option."""
+    runs = suffixes(words, 1)
+    for i, word in enumerate(words[1:], 1):
+        if " " in word:
+            runs.extend(glued_in(word, i) if word[:1] == "-" and type(word) is str else [Inner(None, word, i)])
+    listed = program == "parallel" and not any(map(_LISTED.match, words))
+    return map(_with_names, runs) if listed else runs
 
 
 def _with_names(inner: Inner) -> Inner:
@@ -132,9 +140,7 @@ def _runner(program: str, words: list[str], found: Inside) -> None:
         found.commands.append(Inner(words[begin:], None, begin))
     else:
         found.commands.extend(suffixes(words, at + 1))
-    found.commands.extend(
-        Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--call")
-    )
+    found.commands.extend(scripts_of(words, ("-c", "--call")))
 
 
 def _shell(  # noqa: C901, PLR0912 -- as above

@@ -10,11 +10,14 @@ from executor_permissions.judge import _programs
 from executor_permissions.judge._words import Inner, Suffix
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from executor_permissions.judge._words import Inside
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
 _SUFFIX_WORDS = 64
+_MOST_LETTERS = 5  # of a cluster, with its dash, behind which a script is looked for
 _PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
 # Without a command they run a shell.
 _STARTING_SHELLS = frozenset(
@@ -69,9 +72,25 @@ def _told_by_options(program: str, words: list[str], found: Inside) -> None:
 
         found.commands.extend(told_by(words))
     elif program in ("flock", "watch", "sg"):
-        found.commands.extend(
-            Inner(None, word, i) for i, word in enumerate(words) if i and words[i - 1] in ("-c", "--command")
-        )
+        found.commands.extend(scripts_of(words, ("-c", "--command")))
+
+
+def scripts_of(words: list[str], names: tuple[str, ...]) -> Iterator[Inner]:
+    """The values of the options *names*, which are scripts: the next word, or behind the option in the same."""
+    for i, word in enumerate(words[1:], 1):
+        if words[i - 1] in names:
+            yield Inner(None, word, i)
+        elif word.startswith(names) and type(word) is str:
+            yield from glued_in(word, i)
+
+
+def glued_in(word: str, at: int) -> Iterator[Inner]:
+    """The script that the option *word* may hold: ``-c'rm x'``, ``-qc'rm x'``, ``--call='rm x'``."""
+    if word[:2] == "--":
+        yield Inner(None, word.partition("=")[2], at)
+    elif word[:1] == "-":
+        for letters in range(2, _MOST_LETTERS):
+            yield Inner(None, word[letters:], at, certain=letters == 2)
 
 
 def _held_by_options(words: list[str], end: int, wrapper: _programs.Wrapper, found: Inside) -> None:

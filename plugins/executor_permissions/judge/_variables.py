@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._words import Inner
+from executor_permissions.judge._words import Inner, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +23,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)\Z", re.DOTALL)
 # ssh's: behind one dash or a word of its own, with "=" or a blank.
 _SETTING = re.compile(r"(?:-\w*?o)?\s*(?:\w+Command|XAuthLocation)\s*[=\s]\s*(.*)", re.IGNORECASE | re.DOTALL)
 _SPLITS = re.compile(r"-[a-zA-Z0]*S\Z|--s[a-z-]*\Z")  # env -S, -vS, --split-string
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)  # of which that of "_" is a blank for env
 _MOST_SPLIT = 64  # words of env's that are looked at
 _PROXY = re.compile(r"\w+_proxy\Z", re.IGNORECASE)
 _PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
@@ -84,11 +85,12 @@ def _split_strings(words: list[str]) -> Iterator[Inner]:
             text, rest = word.partition("S")[2], words[i + 1 :]
         else:
             continue
+        text = _ESCAPE.sub(lambda escape: " " if escape[1] == "_" else escape[0], text)
         try:
             split = shlex.split(text)
         except ValueError:
             split = text.split()
-        yield Inner(["env", *split, *rest], None, i)
+        yield Inner(["env", *(Unknown(one) if "${" in one else one for one in split), *rest], None, i)
 
 
 def _assigned_in(words: list[str]) -> Iterator[tuple[str, str]]:

@@ -87,6 +87,31 @@ LAUNCHERS = [
 ]  # fmt: skip
 
 
+# Right behind the option that it is the value of.
+GLUED = [
+    (DENY, ["su -c'rm x'", "su --command='ls; rm x'", "script -c'rm x' f", "script --command='rm x' f", "runuser -c'rm x'", "npx -c'rm x'", "npx --call='rm x'", "npm exec -c'rm x'", "npm exec --call='rm x'", "flock f -c'rm x'", "flock f --command='rm x'", "nodemon -x'rm x'", "nodemon --exec='rm x'", "tmux new -d'rm x'", "entr -s'rm x'", "vagrant ssh -c'rm x'"]),
+    (MAYBE, ["script -qc'rm x' f", "foo -c'rm x'", "foo -a'ls; rm x' y", "ansible all -a'rm x'"]),
+    (HIDDEN, ["man -P'rm x' ls", "man -H'rm x' ls", "tar -xf a -I'rm x'", "tar -F'rm x' -xf a", "rsync -e'rm x' a h:b", "rsync -ae'rm x' a h:b", "scp -S'rm x' a h:b", "wget --use-askpass='rm x' y"]),
+    (FREE, ["grep -e'rm x' a", "git commit -m'rm x'", "su -c'ls x'", "foo -c'ls x'", "tar -xf a -I'zstd -d'", "rsync -e'ssh -p 22' a h:b", "script -qc'ls x' f", "wget 'https://x/rm y'"]),
+]  # fmt: skip
+
+
+def test_a_program_is_found_behind_the_letter_of_an_option():
+    assert misjudged(GLUED) == []
+
+
+# env parts the text that it splits at \\_ too, and puts variables into it.
+SPLIT = [
+    (DENY, ["env -S 'rm\\_x'", "env -S'rm\\_-r\\_x'", "env -vS 'A=1\\_rm x'", "env --split-string='nice\\_rm x'", "env -S '\"rm\"\\_x'"]),
+    (HIDDEN, ["env -S '${X} x'", "env -S'nice\\_${X} x'"]),
+    (FREE, ["env -S 'ls\\_rm'", "env -S 'ls ${X}'", "env -S 'ls \\\\_rm x'"]),
+]  # fmt: skip
+
+
+def test_what_env_splits_is_split():
+    assert misjudged(SPLIT) == []
+
+
 def test_a_program_is_found_in_what_a_launcher_is_given():
     assert misjudged(LAUNCHERS) == []
 
