@@ -7,6 +7,7 @@ nothing else is taken under it.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ from executor.run._limits import count, seconds
 from executor.run._pipeline import Pipeline
 from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
-from executor.threads._fork import ThreadLock
+from executor.threads._fork import fork_safe
 from executor.threads._loop import LoopThread
 from executor.threads._workers import Workers
 from executor.tools._catalogue import Catalogue
@@ -104,7 +105,7 @@ class ToolExecutor(Detaching):
     ) -> None:
         warm = count(auto_background_pool_size, "auto_background_pool_size")
         threads = Threads(Workers(warm=warm, limit=count(max_workers, "max_workers", least=1)), Deadlines())
-        self._lock, self._spawn = ThreadLock(), threads.spawn
+        self._lock, self._spawn = fork_safe(self, "_lock", threading.Lock), threads.spawn
         self._inbox: Inbox | None = None
         self._registry: PluginRegistry | None = None
         self._listener: ToolOutputCallback | None = None

@@ -247,7 +247,6 @@ LOCKED = """
 import gc, os, signal, sys, threading
 from executor import JsonLinesLedger, PluginRegistry, ToolExecutor, current_call
 from executor.ownfiles import kept_own
-from executor.threads import ThreadLock
 import executor_files._write
 
 registry = PluginRegistry(entry_points=False)
@@ -304,7 +303,7 @@ calls()
 locks = {}
 for name, value in named():
     for number, lock in enumerate(value if isinstance(value, list) else [value]):
-        lock = lock._lock if isinstance(lock, (threading.Condition, ThreadLock)) else lock
+        lock = lock._lock if isinstance(lock, threading.Condition) else lock
         if isinstance(lock, (type(threading.Lock()), type(threading.RLock()))):
             locks.setdefault(f"{name}.{number}", lock)
 for name, lock in locks.items():

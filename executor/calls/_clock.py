@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from executor.errors import ToolTimeoutError
-from executor.threads._fork import ThreadLock
+from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.calls._work import Threads
 
-_lock = ThreadLock()  # guards every clock, and the making of one; held for a few assignments
+_lock = fork_safe(
+    sys.modules[__name__], "_lock", threading.Lock
+)  # guards every clock, and the making of one; held for a few assignments
 
 
 class Clock:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _thread
 import contextvars
-import os
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from executor._log import warn
 from executor.calls._terminal import awaited_at
 from executor.errors import ToolCancelledError
+from executor.threads._fork import fork_safe
 from executor.values._output import OutputChunk
 
 if TYPE_CHECKING:
@@ -35,16 +35,7 @@ if TYPE_CHECKING:
 
 # Guards the lists of functions of every source. Held for list operations only; nothing is taken or called under it.
 # Reentrant, because a signal handler may cancel a token while the interrupted thread is in here.
-_lists = threading.RLock()
-
-
-def _after_fork() -> None:
-    global _lists  # noqa: PLW0603 -- whoever held it is in the parent
-    _lists = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_lists = fork_safe(sys.modules[__name__], "_lists", threading.RLock)
 BESIDE = 0.1  # seconds that are waited for the functions of a stop which may have interrupted the engine
 NO_NOTES: Mapping[str, str] = {}
 MARK = "TOOLEXEC_START"  # names what tells the first process of a group that was expected

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections import deque
 from functools import partial
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor._mask import keyed_digest, mask, without_hidden
 from executor.ownfiles import keep_own
-from executor.threads._fork import ThreadLock
+from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +35,9 @@ class _Recorder:
     def __init__(self, *, required: bool, secrets: Iterable[str]) -> None:
         self.required = required
         self._secrets = frozenset(secret for secret in secrets if secret)
-        self._lock = ThreadLock()  # guards the number and where records go; file writes happen under it
+        self._lock = fork_safe(
+            self, "_lock", threading.Lock
+        )  # guards the number and where records go; file writes happen under it
         self._number = 0
 
     def add_secret(self, value: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from executor._log import warn
 from executor.errors import PluginError
-from executor.threads._fork import ThreadLock
+from executor.threads._fork import fork_safe
 from executor.values._frozen import dataclass
 
 MOST = 100  # failures that are kept; an observer that raises at every call must not fill the memory
@@ -65,7 +66,7 @@ class Failures:
 
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
-        self._lock = ThreadLock()
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._failures: list[PluginFailure] = []
         self._warned: set[tuple[str, str]] = set()
 

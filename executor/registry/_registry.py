@@ -22,7 +22,7 @@ from executor.registry._load import ON_REQUEST, Choice, Found, find, load, make
 from executor.registry._plugin import Loaded, Registrations
 from executor.registry._recipe import Recipe, module_of, recipe_of
 from executor.registry._users import Users
-from executor.threads._fork import of_this_process
+from executor.threads._fork import fork_safe
 from executor.tools._listeners import Listeners
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class PluginRegistry:
     """
 
     def __init__(self, *, bundled: bool = True, entry_points: bool = True, blocked: Iterable[str] = ()) -> None:
-        self._begin()
-        of_this_process.add(self)
+        self._exposing = fork_safe(self, "_exposing", threading.RLock)
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._options = {"bundled": bundled, "entry_points": entry_points, "blocked": (blocked := tuple(blocked))}
         self._find = partial(find, bundled=bundled, entry_points=entry_points)
         self._choice = Choice(blocked)
@@ -70,13 +70,6 @@ class PluginRegistry:
         self._tools: Mapping[str, Registered] = {}
         self._settings: dict[str, ToolSettings] = {}
         self.hooks = Hooks((), self._failures)
-
-    def _begin(self) -> None:
-        """As in `Workers`."""
-        self._exposing = threading.RLock()
-        self._lock = threading.Lock()
-
-    # Loading -----------------------------------------------------------------------------------------------------
 
     def discover(self) -> list[str]:
         """Load the bundled plugins, then those of installed packages. Returns the names of all that are there now."""

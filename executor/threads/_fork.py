@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +16,8 @@ class Forked(Protocol):
     def _begin(self) -> None: ...
 
 
+L = TypeVar("L")
+_locks: weakref.WeakKeyDictionary[object, dict[str, Callable[[], object]]] = weakref.WeakKeyDictionary()
 of_this_process: weakref.WeakSet[Forked] = weakref.WeakSet()
 forks = 0  # how many forks lie between the first process and this one: what began with another number is the parent's
 
@@ -26,33 +27,23 @@ def _after_fork() -> None:
     forks += 1
     for each in list(of_this_process):
         each._begin()  # noqa: SLF001 -- of this very module
+    for owner, names in list(_locks.items()):
+        for name, make in names.items():
+            setattr(owner, name, make())
 
 
-class ThreadLock:
+def fork_safe(owner: object, name: str, make: Callable[[], L]) -> L:
     """
-    A lock among the threads of one process: in the child of a fork it is free, since whoever held it is in the parent.
+    A lock among the threads of one process: in the child of a fork *owner* has a new one, since whoever held it is in
+    the parent. Whoever forks with it held frees the one that it took.
 
     Args:
-        make: Makes it; `threading.RLock` for one that its holder may take again.
+        owner: What has the lock: an object, or a module. It can be referred to weakly.
+        name: The attribute that is to be the lock.
+        make: Makes it, `threading.Lock` say. It stays what that makes: no signal comes between its taking and its use.
     """
-
-    def __init__(self, make: Callable[[], threading.Lock | threading.RLock] = threading.Lock) -> None:
-        self._make = make
-        # Used by its holder only: who forks while it holds the lock frees what it took.
-        self._held: list[threading.Lock | threading.RLock] = []
-        self._begin()
-        of_this_process.add(self)
-
-    def _begin(self) -> None:
-        self._lock = self._make()
-
-    def __enter__(self) -> None:
-        lock = self._lock
-        lock.acquire()
-        self._held.append(lock)
-
-    def __exit__(self, *_: object) -> None:
-        self._held.pop().release()
+    _locks.setdefault(owner, {})[name] = make
+    return make()
 
 
 def leave_child(began: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
-from executor.threads._fork import ThreadLock
+from executor.threads._fork import fork_safe
 from executor.tools._listeners import Listeners
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Catalogue:
     find: Callable[[str], Registered | None]
 
     def __init__(self) -> None:
-        self._lock = ThreadLock()
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._listeners = Listeners()
         self._own: dict[str, Registered] = {}
         self._plugins: Mapping[str, Registered] = {}

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor.threads._fork import of_this_process
+from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +22,8 @@ class Listeners:
 
     def __init__(self) -> None:
         self._listeners: tuple[Callable[[], object], ...] = ()
-        self._begin()
-        of_this_process.add(self)
-
-    def _begin(self) -> None:
-        """As in `Workers`."""
-        self._lock = threading.Lock()
-        self._telling = threading.RLock()  # so that nobody hears of an older change last
+        self._lock = fork_safe(self, "_lock", threading.Lock)
+        self._telling = fork_safe(self, "_telling", threading.RLock)  # so that nobody hears of an older change last
 
     def add(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Call *fn* from now on, until the function that is returned has been called."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from executor import paths
 from executor.errors import ToolFailedError
-from executor.threads import ThreadLock
+from executor.threads import fork_safe
 from executor_files._common import (
     Options,
     check_regular,
@@ -31,9 +32,16 @@ if TYPE_CHECKING:
 
 MAX_EDIT_BYTES = 32 << 20  # a file that is edited is held in memory several times
 _MAX_DIFFED = 1 << 20  # bytes of a replaced file up to which writeFile shows a diff
+
+
+class _Turn:
+    def __init__(self) -> None:
+        self.lock = fork_safe(self, "lock", threading.Lock)
+
+
 # Two edits of one file at once, as when a model asks for both in one turn, have to come one after the other. A path
 # always has the same lock; that some share one costs them a wait.
-_turns = [ThreadLock() for _ in range(64)]
+_turns = [_Turn() for _ in range(64)]
 _NEW_MODE = 0o666  # before the umask, as open(2) is called by every program that makes ordinary files
 
 
@@ -110,9 +118,9 @@ def delete_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"path": shown(path), "deleted": kind, **keeping.told()}
 
 
-def turn(path: Path) -> ThreadLock:
+def turn(path: Path) -> threading.Lock:
     """Held while *path* is changed."""
-    return _turns[hash(path) % len(_turns)]
+    return _turns[hash(path) % len(_turns)].lock
 
 
 def _remove_folder(path: Path, folder: int | None, name: str) -> None:

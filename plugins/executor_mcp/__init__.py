@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from executor import hookimpl
-from executor.threads import ThreadLock
+from executor.threads import fork_safe
 from executor_mcp._settings import Settings, warn
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class MCPPlugin:
     """
 
     def __init__(self) -> None:
-        self._lock = ThreadLock()
-        self._registering = ThreadLock(threading.RLock)
+        self._lock = fork_safe(self, "_lock", threading.Lock)
+        self._registering = fork_safe(self, "_registering", threading.RLock)
         self._settings = Settings()
         self._bridge: MCPBridge | None = None
         self._registered: dict[str, Listing] = {}

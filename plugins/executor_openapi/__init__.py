@@ -6,10 +6,11 @@ Configuration: ``apis``, by name; see `Api`. Without any, nothing is imported, r
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from executor import hookimpl
-from executor.threads import ThreadLock
+from executor.threads import fork_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ class OpenAPIPlugin:
     """Holds the provider: made when it is first needed, and anew after a shutdown. `_lock` guards that."""
 
     def __init__(self) -> None:
-        self._lock = ThreadLock()
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._apis: dict[str, Api] = {}
         self._provider: OpenAPIProvider | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import weakref
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Tool, ToolAnnotations, current_call
 from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
-from executor.threads import LoopThread, ThreadLock
+from executor.threads import LoopThread, fork_safe
 from executor_openapi._answer import MAX_REDIRECTS, RefusedError, answer_of, next_url
 from executor_openapi._authorising import Tokens, auths_of
 from executor_openapi._document import DocumentError
@@ -104,7 +105,7 @@ class OpenAPIProvider:
     def __init__(self, apis: Mapping[str, Api], *, cache: Path | str | None = "") -> None:
         self._apis = dict(apis)
         self._folder = _default_folder() if cache == "" else Path(cache) if cache is not None else None
-        self._lock = ThreadLock()
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._services: dict[str, _Service] = {}
         self._connections = _Connections()
         self._close = weakref.finalize(self, self._connections.close)

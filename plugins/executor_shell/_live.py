@@ -7,10 +7,10 @@ import contextlib
 import os
 import threading
 import time
-import weakref
 from typing import TYPE_CHECKING, Protocol
 
 from executor.errors import ToolFailedError
+from executor.threads import fork_safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,15 +45,10 @@ class LiveCommands:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._commands: set[tuple[int, LiveCommand]] = set()
         self._registered = False
         self._exiting = False
-        _of_this_process.add(self)
-
-    def _begin(self) -> None:
-        """In the child of a fork: whoever held the lock is in the parent."""
-        self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def holding(self, command: LiveCommand) -> Iterator[None]:
@@ -102,15 +97,3 @@ class LiveCommands:
         with self._lock:
             self._exiting = True
         self.end_all()
-
-
-_of_this_process: weakref.WeakSet[LiveCommands] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for each in list(_of_this_process):
-        each._begin()  # noqa: SLF001 -- of this very module
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
