@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.calls._work import Threads
 
-_lock = fork_safe(
-    sys.modules[__name__], "_lock", threading.Lock
-)  # guards every clock, and the making of one; held for a few assignments
+# Guards every clock, and the making of one; held for a few assignments.
+_lock = fork_safe(sys.modules[__name__], "_lock", threading.Lock)
 
 
 class Clock:

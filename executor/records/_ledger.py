@@ -35,9 +35,8 @@ class _Recorder:
     def __init__(self, *, required: bool, secrets: Iterable[str]) -> None:
         self.required = required
         self._secrets = frozenset(secret for secret in secrets if secret)
-        self._lock = fork_safe(
-            self, "_lock", threading.Lock
-        )  # guards the number and where records go; file writes happen under it
+        # Guards the number and where records go; file writes happen under it.
+        self._lock = fork_safe(self, "_lock", threading.Lock)
         self._number = 0
 
     def add_secret(self, value: str) -> None:

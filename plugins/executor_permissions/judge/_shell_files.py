@@ -257,13 +257,12 @@ class Operands:
         if self._searches is None:
             self._searches = Searches(self._rules, self._home, self._links)
         try:
-            one = next(self._searches.held(place.real, follow=follow), None)
+            one, secret = self._searches.first_in(place.real, follow=follow)
         except UnclearPathError:
             yield Finding("maybe", f"{place.written} holds more files than are looked at")
             return
         if one is not None:
             yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
-        secret = next(self._searches.secrets_below(place.real), None)
         if secret is not None:
             yield Finding("ask", f"{place.written} holds {secret}, which may hold secrets")
 

@@ -65,6 +65,7 @@ class Searches:
         self._home = home
         self._links = links
         self._entries = 0
+        self._first: dict[tuple[str, bool], tuple[Found | None, str | None]] = {}
 
     def reached(self, words: list[str], folders: Folders) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
         """
@@ -127,6 +128,14 @@ class Searches:
         for path in secret_places_below(top, self._home):
             if "*" in path or self._links.exists(path):
                 yield path
+
+    def first_in(self, folder: str, *, follow: bool) -> tuple[Found | None, str | None]:
+        """The first of `held`, and of `secrets_below`: one command may name the same folder over and over."""
+        known = self._first.get((folder, follow))
+        if known is None:
+            one = next(self.held(folder, follow=follow), None)
+            known = self._first[(folder, follow)] = one, next(self.secrets_below(folder), None)
+        return known
 
     def held(self, top: str, *, follow: bool = False, deep: bool = True) -> Iterator[Found]:
         """
