@@ -46,23 +46,24 @@ class Recorder:
     """An output callback that keeps what it is given; a test can wait for a text to come."""
 
     def __init__(self) -> None:
-        self._arrived = threading.Condition()
+        self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
         self.chunks: list[str] = []
 
     def __call__(self, chunk: str) -> None:
-        with self._arrived:
+        with self._lock:
             self.chunks.append(chunk)
             self._arrived.notify_all()
 
     @property
     def text(self) -> str:
         """Everything so far."""
-        with self._arrived:
+        with self._lock:
             return "".join(self.chunks)
 
     def wait_for(self, text: str, timeout: float = 10.0) -> None:
         """Return when *text* has come. Raises AssertionError after *timeout* seconds."""
-        with self._arrived:
+        with self._lock:
             if not self._arrived.wait_for(lambda: text in "".join(self.chunks), timeout):
                 raise AssertionError(f"{text!r} did not come within {timeout:g} s, but {''.join(self.chunks)!r}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -45,4 +46,25 @@ def test_every_lock_that_is_named_exists():
     code = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     for name, lock in re.findall(r"`(\w+)\.(_\w+|lock)`", PAGE.partition("## Locks")[2]):
         assert re.search(rf"^class {name}\b", code, re.MULTILINE), name
-        assert f"self.{lock} = threading." in code, lock
+        assert re.search(rf"self\.{lock} = (threading\.|fork_safe\()", code), lock
+
+
+def test_who_takes_the_lock_of_a_condition_takes_the_lock_itself():
+    """`Condition.__enter__` is a function of Python: a Ctrl-C that comes as it returns leaves the lock taken."""
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]
+    entered, made = set(), 0
+    for file in files:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        conditions = {
+            ast.unparse(target)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and "Condition(" in ast.unparse(node.value)
+            for target in node.targets
+        }
+        made += len(conditions)
+        items = [item for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items]
+        entered |= {
+            (file.name, one.context_expr.lineno) for one in items if ast.unparse(one.context_expr) in conditions
+        }
+    assert made > 5
+    assert not entered

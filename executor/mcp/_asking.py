@@ -26,7 +26,8 @@ class Round(Generic[T]):
 
     def __init__(self, ask: Callable[[str], T]) -> None:
         self._ask = ask
-        self._news = threading.Condition()  # guards what follows
+        self._lock = threading.RLock()  # guards what follows
+        self._news = threading.Condition(self._lock)
         self._answers: dict[str, T | Exception] = {}
         self._begun: set[str] = set()
 
@@ -48,7 +49,7 @@ class Round(Generic[T]):
         Returns:
             What they gave, or the error that it came to; and those that are being asked, or were.
         """
-        with self._news:
+        with self._lock:
             self._news.wait_for(lambda: len(self._answers) >= count, timeout)
             return dict(self._answers), set(self._begun)
 
@@ -58,13 +59,13 @@ class Round(Generic[T]):
                 name = line.popleft()
             except IndexError:  # another thread was faster
                 return
-            with self._news:
+            with self._lock:
                 self._begun.add(name)
             answer: T | Exception
             try:
                 answer = self._ask(name)
             except Exception as error:  # noqa: BLE001 -- handed to whoever asked
                 answer = error
-            with self._news:
+            with self._lock:
                 self._answers[name] = answer
                 self._news.notify_all()

@@ -56,7 +56,7 @@ class Way:
         observer: Told of them, or None.
         background: Takes over those that last, or None.
 
-    `_idle` guards nothing but the wait of `close`; the set of calls is changed by single operations, which are atomic.
+    `_lock` guards nothing but the wait of `close`; the set of calls is changed by single operations, which are atomic.
 
     Attributes:
         calls: Those that run.
@@ -91,7 +91,8 @@ class Way:
             call.sink = None  # what a tool says in the child must not be in the parent's output
         self.calls: set[CallState] = set()
         self.promises = Promises(self.threads.spawn, self._changed)
-        self._idle = threading.Condition()
+        self._lock = threading.RLock()  # also for a signal handler that comes in between
+        self._idle = threading.Condition(self._lock)
         self._free: Callable[[], object] = nothing
         self._turns = Turns(self.threads.deadlines)
 
@@ -371,7 +372,7 @@ class Way:
     def _changed(self) -> None:
         """Somebody may wait for it, in `close`."""
         if self.closed:
-            with self._idle:
+            with self._lock:
                 self._idle.notify_all()
 
     def close(self, timeout: float | None, free: Callable[[], object], *, cancel: bool, wait: bool) -> bool:
@@ -392,7 +393,7 @@ class Way:
             for call in list(self.calls):
                 call.source.cancel("The executor is shutting down")
         if wait:
-            with self._idle:
+            with self._lock:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: self.promises.all_kept(self.calls), limit)
         if not self.calls:

@@ -21,18 +21,19 @@ class Terminals:
     Args:
         shared: Whether other processes see the tasks.
 
-    `_news` guards the tables. A terminal that came is met elsewhere when `look` returns; one that went is not.
+    `_lock` guards the tables. A terminal that came is met elsewhere when `look` returns; one that went is not.
     """
 
     def __init__(self, *, shared: bool) -> None:
         self._shared = shared
-        self._news = threading.Condition()
+        self._lock = threading.RLock()
+        self._news = threading.Condition(self._lock)
         self._found: dict[str, Terminal] = {}
         self._doors: dict[str, Door] = {}
 
     def look(self, task_id: str, get: Callable[[], Terminal | None]) -> None:
         """A task has a terminal now, or none any more."""
-        with self._news:
+        with self._lock:
             terminal = get()  # under the lock: of two that look, the last one sees what is
             old = None
             if self._found.get(task_id) is not terminal:
@@ -61,7 +62,7 @@ class Terminals:
 
     def find(self, task_id: str, seconds: float = 0.0) -> Terminal | None:
         """The terminal of a task; one that is about to have one is waited for."""
-        with self._news:
+        with self._lock:
             self._news.wait_for(lambda: task_id in self._found, seconds)
             return self._found.get(task_id)
 

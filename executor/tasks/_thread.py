@@ -113,13 +113,14 @@ class StoreThread:
         store: Its writing connection belongs to this thread.
         damaged: Called in this thread when the file seems damaged. Returns whether it was, and was set aside.
 
-    `_news` guards the queues and the flags below; it is held for list operations only.
+    `_lock` guards the queues and the flags below; it is held for list operations only.
     """
 
     def __init__(self, store: Store, damaged: Callable[[], bool]) -> None:
         self._store = store
         self._damaged = damaged
-        self._news = threading.Condition()
+        self._lock = threading.RLock()
+        self._news = threading.Condition(self._lock)
         self._queue: deque[Change[Any]] = deque()
         self._slow: deque[Change[Any]] = deque()  # those with something to do before: they do not keep others waiting
         self._alive = False
@@ -153,7 +154,7 @@ class StoreThread:
 
     def put(self, change: Change[T]) -> Change[T]:
         """Have *change* written."""
-        with self._news:
+        with self._lock:
             broken = self.broken
             if broken is not None:
                 change.settle(broken)
@@ -209,7 +210,7 @@ class StoreThread:
         Returns:
             Whether everything was.
         """
-        with self._news:
+        with self._lock:
             self._closing, self._last_try = True, time.monotonic() + WAIT
             self._news.notify()
             if not self.here:
@@ -233,7 +234,7 @@ class StoreThread:
 
     def _take(self) -> list[Change[Any]]:
         """What is to be written next; nothing when there has been nothing for a while."""
-        with self._news:
+        with self._lock:
             if self._error is not None and self.backlog:
                 self._news.wait(RETRY / 5 if self._closing else RETRY)
             elif not self.backlog and not self._closing:
@@ -302,7 +303,7 @@ class StoreThread:
 
     def _fail(self, batch: list[Change[Any]], error: ExecutorUnavailableError) -> None:
         """The store is away: nobody waits any more, and what is kept is tried again."""
-        with self._news:
+        with self._lock:
             self._trip(error)
             for change in reversed(batch):
                 if change.kept:

@@ -1,4 +1,4 @@
-"""One thread that keeps all deadlines, while there are any. `Deadlines._wake` guards the heap and the functions."""
+"""One thread that keeps all deadlines, while there are any. `Deadlines._lock` guards the heap and the functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Deadlines:
 
     def _begin(self) -> None:
         """As in `Workers`."""
-        self._wake = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._wake = threading.Condition(self._lock)
         self._heap: list[tuple[float, int]] = []
         self._functions: dict[int, Callable[[], object]] = {}  # by number; what was taken back is in the heap only
         self._alive = False
@@ -40,7 +41,7 @@ class Deadlines:
             A function that takes it back.
         """
         number = next(self._numbers)
-        with self._wake:
+        with self._lock:
             self._functions[number] = fn
             heapq.heappush(self._heap, (when, number))
             if self._alive:
@@ -55,7 +56,7 @@ class Deadlines:
         return partial(self._forget, number)
 
     def _forget(self, number: int) -> None:
-        with self._wake:
+        with self._lock:
             if self._functions.pop(number, None) is None:
                 return
             if len(self._heap) > 2 * len(self._functions) + 64:  # mostly entries that were taken back
@@ -67,7 +68,7 @@ class Deadlines:
 
     def _run(self) -> None:
         while True:
-            with self._wake:
+            with self._lock:
                 if not self._functions:
                     self._alive = False
                     return
