@@ -84,13 +84,17 @@ class Line:
     def leave(self, request: Request) -> None:
         """It neither holds nor waits any more, if it did."""
         self.holders.pop(request, None)
+        self.wait_no_more(request)
+
+    def take(self, request: Request, now: float) -> None:  # noqa: ARG002 -- a rate keeps the time
+        self.holders[request] = None
+
+    def wait_no_more(self, request: Request) -> None:
+        """It holds what it waited for."""
         group = self.waiting.get(request.parents, {})
         group.pop(request, None)
         if not group:
             self.waiting.pop(request.parents, None)
-
-    def take(self, request: Request, now: float) -> None:  # noqa: ARG002 -- a rate keeps the time
-        self.holders[request] = None
 
     def in_the_way(self, request: Request, among: AbstractSet[Hashable] | None = None) -> list[Request]:
         """The holders that *request* waits for, if only the calls in *among* were left; None: all."""

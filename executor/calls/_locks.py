@@ -17,6 +17,9 @@ call that waits for its turn keeps its place in its other lines, and holds nothi
 
 `Locks._lock` guards all tables, those of tickets and lines too. No function of anybody else is called under it but the
 clock. No thread is held or started here: who wants to wait blocks its own, or leaves a function to be called.
+
+A Ctrl-C may come in the middle of each step. What is to be done once the lock is free stands in the tables too, and
+each step can be taken again: then nobody holds what it has no use for, or waits for what is free.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from executor._log import warn
 from executor.calls._limits import check_resources
 from executor.calls._lines import Line, Places, Request, Turns
+from executor.calls._ticket import Ticket
 from executor.calls._waits import listed, reached, refuse_deadlock, waits_for
 from executor.errors import ToolCancelledError
 from executor.threads._fork import of_this_process
@@ -48,54 +52,7 @@ DEEPEST = 16
 _nested = threading.local()
 
 
-class Ticket(Request):
-    """The request of one call, made by `Locks.request`. Whoever made it calls `release` in the end, granted or not."""
-
-    __slots__ = ("_locks",)
-
-    def __init__(self, locks: Locks, owner: Hashable, parents: tuple[Hashable, ...], label: str) -> None:
-        super().__init__(owner, parents, label)
-        self._locks = locks
-
-    @property
-    def waiting_for(self) -> str | None:
-        """What it waits for now and who has that, for people; None when it does not wait."""
-        return self._locks.describe(self)
-
-    def block(self) -> None:
-        """
-        Wait in this thread until it is granted. An interrupt leaves it in its lines, until `release`.
-
-        Raises:
-            BaseException: What `abandon` was given.
-            ToolCancelledError: It was released while it waited.
-        """
-        if self.granted:
-            return
-        gate = threading.Lock()
-        gate.acquire()
-        self.then(lambda _: gate.release())
-        gate.acquire()
-        if self.error is not None:
-            raise self.error
-
-    def then(self, resume: Resume) -> None:
-        """
-        Call *resume* once: with None when it is granted, with the error that ended the wait otherwise.
-
-        That is now if it has happened, else in the thread that makes it happen, which is kept from its own work
-        meanwhile: leave to a worker what takes long.
-        """
-        if not self._locks.notify(self, resume):
-            resume(self.error)
-
-    def abandon(self, error: BaseException) -> None:
-        """Leave all lines at once, and end the wait with *error*. What is granted already stays so, until `release`."""
-        self._locks.leave(self, error)
-
-    def release(self) -> None:
-        """Give back what is held, and let the next ones begin. Again, or while it waits, is no error."""
-        self._locks.leave(self, None)
+def _nothing(_: object) -> None: ...
 
 
 class Locks:
@@ -123,6 +80,8 @@ class Locks:
             line.waiting.clear()
         self._lock = threading.Lock()
         self._lines = {}
+        self._unset: dict[Turns, None] = {}  # whose alarm may be wrong
+        self._untold: dict[Request, None] = {}  # whose wait has ended
         self._inner: dict[Hashable, dict[Request, None]] = {}  # by caller: its inner calls that wait
 
     def request(
@@ -135,6 +94,7 @@ class Locks:
         max_concurrent: int | None = None,
         rate: Rate | None = None,
         label: str,
+        keep: Callable[[Ticket], object] = _nothing,
     ) -> Ticket:
         """
         Stand in line for all that a call needs. What is free, with nobody earlier waiting for it, is granted at once.
@@ -147,6 +107,7 @@ class Locks:
             max_concurrent: How many calls of the tool may run at the same time when this one does, itself included.
             rate: How many of them may begin in how long; the latest request's counts.
             label: What people know the call by, as in ``call_12 (writeFile)``.
+            keep: Given the ticket before it stands in any line.
 
         Raises:
             DeadlockError: It would wait for a call that waits for it. It holds nothing, and stands in no line.
@@ -155,20 +116,20 @@ class Locks:
         """
         names = check_resources(resources)
         ticket = Ticket(self, owner, parents, label)
-        woken: list[Request] = []
-        with self._lock:
-            try:
+        keep(ticket)
+        try:
+            with self._lock:
                 self._enter(ticket, names, tool, max_concurrent, rate)
                 now = self._clock()
                 if self._may_begin(ticket, now):
                     self._grant(ticket, now)
                 elif parents:
                     refuse_deadlock(ticket, tool, self._inner)
-                    woken = self._pass_on(self._newly_overtaking(ticket), now)
-            except BaseException:
-                self._withdraw(ticket)
-                raise
-        self._finish(woken, ticket.lines)
+                    self._pass_on(self._newly_overtaking(ticket), now)
+            self._finish()
+        except BaseException:
+            self._mend(ticket, None)
+            raise
         return ticket
 
     def notify(self, ticket: Ticket, resume: Resume) -> bool:
@@ -186,16 +147,34 @@ class Locks:
         Args:
             error: What its wait ends with; when it does not wait, nothing is done. None: it leaves in any case.
         """
+        try:
+            self._leave(ticket, error)
+        except BaseException:
+            self._mend(ticket, error)
+            raise
+
+    def _leave(self, ticket: Ticket, error: BaseException | None) -> None:
         with self._lock:
             if ticket.left or (ticket.granted and error is not None):
                 return
-            woken: list[Request] = []
             if not ticket.granted:
                 ticket.error = error or ToolCancelledError("The call was given up before its turn came")
-                woken.append(ticket)
+                self._untold[ticket] = None
             self._withdraw(ticket)
-            woken += self._pass_on(list(ticket.lines), self._clock())
-        self._finish(woken, ticket.lines)
+            self._pass_on(list(ticket.lines), self._clock())
+        self._finish()
+
+    def _mend(self, ticket: Ticket, error: BaseException | None) -> None:
+        """*ticket* leaves, and all is as it should be, wherever an interrupt came."""
+        self._leave(ticket, error)
+        with self._lock:
+            lines = list(self._lines.values())
+            for line in lines:
+                for request in [each for group in line.waiting.values() for each in group if each.granted or each.left]:
+                    line.wait_no_more(request)
+            self._unset.update((line, None) for line in lines if isinstance(line, Turns))
+            self._pass_on(lines, self._clock())
+        self._finish()
 
     def describe(self, ticket: Ticket) -> str | None:
         """What *ticket* waits for, for people, or None."""
@@ -226,6 +205,7 @@ class Locks:
             turns = self._line(Turns, tool)
             turns.rate, turns.text = rate, f"the rate of {tool} ({rate})"
             request.lines[turns] = False
+            self._unset[turns] = None
         for line in request.lines:
             line.enter(request)
         for parent in request.parents:
@@ -239,12 +219,14 @@ class Locks:
         return line
 
     def _withdraw(self, request: Request) -> None:
-        request.left = True
         self._wait_no_more(request)
         for line in request.lines:
             line.leave(request)
+            if isinstance(line, Turns):
+                self._unset[line] = None
             if line.unused and self._lines.get(line.key) is line:  # another one after a fork
                 del self._lines[line.key]
+        request.left = True
 
     def _wait_no_more(self, request: Request) -> None:
         for parent in request.parents:
@@ -256,9 +238,13 @@ class Locks:
     def _grant(self, request: Request, now: float) -> None:
         self._wait_no_more(request)
         for line in request.lines:
-            line.leave(request)
             line.take(request, now)
+            if isinstance(line, Turns):
+                self._unset[line] = None
         request.granted = True
+        self._untold[request] = None
+        for line in request.lines:
+            line.wait_no_more(request)
 
     def _may_begin(self, request: Request, now: float) -> bool:
         return all(self._is_next(line, request, now) for line in request.lines)
@@ -287,17 +273,14 @@ class Locks:
                     continue
                 yield other
 
-    def _pass_on(self, lines: list[Line], now: float) -> list[Request]:
+    def _pass_on(self, lines: list[Line], now: float) -> None:
         """Grant what now can be in *lines*."""
-        granted: list[Request] = []
         for line in lines:  # grows
             for group in list(line.waiting.values()):
                 while (request := self._first(line, group, now)) is not None:
                     self._grant(request, now)
-                    granted.append(request)
                     if request.parents:  # it may have a place from its caller, and leave to others the one it stood for
                         lines.extend(request.lines)
-        return granted
 
     def _first(self, line: Line, group: dict[Request, None], now: float) -> Request | None:
         """The first of *group* that may begin."""
@@ -317,16 +300,23 @@ class Locks:
         inner = (each for each in reached(request, self._inner) if each.parents and not each.granted)
         return list(dict.fromkeys(line for each in inner for line in each.lines))
 
-    def _finish(self, ended: list[Request], lines: Iterable[Line]) -> None:
+    def _finish(self) -> None:
         """Outside the lock: set the alarms of the rates that were touched, and tell those whose wait has ended."""
-        touched = [*lines, *(line for request in ended for line in request.lines)]
-        ended = [*ended, *(one for line in touched if isinstance(line, Turns) for one in self._set_alarm(line))]
-        if not ended:
-            return
-        with ExitStack() as stack:  # each is told, whatever another one raises
-            for request in reversed(ended):
-                for resume in reversed(request.resumes):
-                    stack.callback(self._notify, resume, request.error)
+        while self._unset:
+            try:
+                line, _ = self._unset.popitem()
+            except KeyError:  # another thread was faster
+                break
+            self._set_alarm(line)
+        if self._untold:
+            with ExitStack() as stack:  # each is told, whatever another one raises
+                for request in reversed([*self._untold]):
+                    stack.callback(self._tell, request)
+
+    def _tell(self, request: Request) -> None:
+        if self._untold.pop(request, self) is None:  # it was there, and nobody else tells it
+            for resume in request.resumes:
+                self._notify(resume, request.error)
 
     def _notify(self, resume: Resume, error: BaseException | None) -> None:
         depth = getattr(_nested, "depth", 0)
@@ -341,22 +331,22 @@ class Locks:
         finally:
             _nested.depth = depth
 
-    def _set_alarm(self, line: Turns) -> list[Request]:
+    def _set_alarm(self, line: Turns) -> None:
         """
-        Have the line looked at again when it has more room. Returns those that are granted now: time goes on, and what
-        has room without an alarm has had its chance.
+        Have the line looked at again when it has more room. Grants what can be now: time goes on, and what has room
+        without an alarm has had its chance.
         """
         with self._lock:
             now = self._clock()
-            granted = self._pass_on([line], now)
+            self._pass_on([line], now)
             due = line.next_start(now)
             if due == line.due:
-                return granted
+                return
             take_back, line.take_back, line.due = line.take_back, None, due
         if take_back is not None:
             take_back()
         if due is None:
-            return granted
+            return
         take_back = self._at(due, partial(self._ring, line, due))
         with self._lock:
             wanted = line.due == due and line.take_back is None
@@ -364,11 +354,11 @@ class Locks:
                 line.take_back = take_back
         if not wanted:  # it rang already, or there is another one
             take_back()
-        return granted
 
     def _ring(self, line: Turns, due: float) -> None:
         with self._lock:
             if line.due == due:
                 line.due = line.take_back = None
-            granted = self._pass_on([line], self._clock())
-        self._finish(granted, [line])
+            self._unset[line] = None
+            self._pass_on([line], self._clock())
+        self._finish()

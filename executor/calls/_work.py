@@ -152,6 +152,7 @@ class Work:
             self.deadline = self.call.deadline = time.monotonic() + self.limit
             if self._timed:
                 self._watch_deadline()
+        self.call.turn = None  # held until the thread comes back, which may be later than the call's end
         if not self._start(self.job):
             self.job.end(ExecutorUnavailableError(REFUSED))
             if self._turn is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_checked
@@ -63,6 +64,7 @@ class Turns:
             max_concurrent=tool.max_concurrent,
             rate=entry.rate,
             label=f"{call.id} ({entry.name})",
+            keep=partial(setattr, call, "turn"),
         )
 
     def _made(self) -> Locks:
@@ -91,6 +93,13 @@ def taken(prepared: Prepared, turn: Turn, workers: Workers) -> Steps[None]:
     finally:
         forget()
         call.end_wait()
+
+
+def give_back(call: CallState) -> None:
+    """The turn of *call*, unless it is its work's to give back."""
+    if call.turn is not None:
+        call.turn.release()
+        call.turn = None
 
 
 def _needed(prepared: Prepared, resources: Callable[[dict[str, Any]], Iterable[Any]]) -> Iterable[Any]:

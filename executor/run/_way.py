@@ -26,7 +26,7 @@ from executor.run._ended import HandedOver
 from executor.run._on_loop import BLOCKED, OnLoop, only_runs_on_loop, start_on_loop
 from executor.run._options import ORDINARY, Options
 from executor.run._promises import Promises
-from executor.run._turns import Turns, taken
+from executor.run._turns import Turns, give_back, taken
 from executor.threads._fork import of_this_process
 
 if TYPE_CHECKING:
@@ -121,10 +121,14 @@ class Way:
             if began:
                 observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         finally:
+            over = unlink_parent if ended.__class__ is HandedOver else self.over
             try:
                 if call.leave is not None:
                     leave_scope(call)
-                (unlink_parent if ended.__class__ is HandedOver else self.over)(call)
+                over(call)
+            except BaseException:  # a Ctrl-C that comes just now
+                over(call)
+                raise
             finally:
                 current.set(before)
         return ended  # type: ignore[return-value]  # as above
@@ -185,7 +189,7 @@ class Way:
         Args:
             start: Given the prepared call, what it has to tell its end, and what to call when its thread is back.
         """
-        before, began, turn = current.get(), time.monotonic(), None
+        before, began = current.get(), time.monotonic()
         try:
             link(call, cancel)
             self.calls.add(call)
@@ -194,15 +198,17 @@ class Way:
             turn = self._turns.of(prepared)
             if turn is not None:
                 block(taken(prepared, turn, self.threads.workers))
-            return start(prepared, partial(self._over, call, began), turn.release if turn else nothing)
+            made = start(prepared, partial(self._over, call, began), turn.release if turn else nothing)
+            call.turn = None  # held until its thread is back
+            return made
         except BaseException as error:
-            if turn is not None:
-                turn.release()
             self._over(call, began, error)
             raise
         finally:
-            leave_scope(call)
-            current.set(before)
+            try:
+                leave_scope(call)
+            finally:
+                current.set(before)
 
     def leave(self, call: CallState, take: Callable[[Prepared], T]) -> T:
         """*call* is made elsewhere by *take*, which is given it as it may run. Raises what keeps it from that."""
@@ -218,8 +224,10 @@ class Way:
             self._over(call, began, taken if isinstance(taken, HandedOver) else None)
             return taken
         finally:
-            leave_scope(call)
-            current.set(before)
+            try:
+                leave_scope(call)
+            finally:
+                current.set(before)
 
     def _allowed(self, call: CallState) -> Prepared:
         """*call* as it may run, after its gates, which are waited for. Raises what keeps it from running."""
@@ -287,7 +295,7 @@ class Way:
 
     def _here(self, prepared: Prepared) -> Steps[Ended]:
         """Run it where it is waited for; for a submitted call that is a worker."""
-        call, turn = prepared.call, None
+        call = prepared.call
         try:
             turn = self._turns.of(prepared)
         except BaseException as error:  # noqa: BLE001 -- as in admit
@@ -308,8 +316,7 @@ class Way:
         except ExecutorUnavailableError as error:  # shut down before a worker took it
             return error
         finally:
-            if turn is not None:
-                turn.release()
+            give_back(call)
 
     def _away(self, prepared: Prepared, limit: float | None, threshold: float | None, options: Options) -> Steps[Ended]:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
@@ -360,6 +367,8 @@ class Way:
     def over(self, call: CallState) -> None:
         """Nothing of this call runs any more, or is waited for."""
         self.calls.discard(call)  # first: a shutdown would wait for it, should a Ctrl-C come
+        if call.turn is not None:
+            give_back(call)
         if call.parent_link is not None or call.cancel_link is not None:
             unlink(call)
         call.listener = call.on_progress = call.sink = None
