@@ -1,17 +1,24 @@
 """
-How a process tells another one something: frames of a length, and so many bytes of pickle.
+How a process tells another one something: frames of a length, and so many bytes.
 
-A pickle can make any object and call any function where it is read. So of what comes out of a box only plain data is
-read, and what this module makes of it by itself: blocks, pieces of output, errors of ours.
+They are pickles, which can make any object and call any function where they are read, and take any amount of memory.
+What comes out of a box is JSON: that makes plain data, and what this module makes of it by itself (blocks, pieces of
+output, errors of ours), each as often as it is written.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
-import io
+import json
 import pickle
 import struct
-from collections.abc import Mapping, Sized
+from collections import deque
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from datetime import date, time, timedelta
+from enum import Enum
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from executor import errors
@@ -22,18 +29,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _LENGTH = struct.Struct("<Q")
-_LARGEST = 1 << 28  # bytes of a frame out of a box
-_MOST_TIMES = 64  # as large as its frame may a value be that says the same thing over and over: keys, mostly
+_LARGEST = 1 << 28  # bytes of a frame out of a box, and about what is written for one
+_KIND = "\0"  # the one key of what stands for something else
+_AS_THEY_ARE = frozenset({int, float, bool, type(None)})
+_AS_TEXTS = (date, time, timedelta, PurePath)  # as a model is told of them, in a box or not
+_TEXTS_TOO = ("Decimal", "Fraction", "UUID")  # which need not be imported here
 
 
-def write(stream: BinaryIO | Any, value: Any, *, boxed: bool = False) -> None:
+class UnsayableError(ValueError):
+    """It cannot be told to whoever is outside of a box, or says more than that one hears."""
+
+
+def write(stream: BinaryIO | Any, value: Any) -> None:
+    send(stream, packed(value))
+
+
+def send(stream: BinaryIO | Any, data: bytes) -> None:
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def packed(value: Any, *, boxed: bool = False) -> bytes:
     """
+    What says *value* in a frame. Raises whatever keeps it from being said.
+
     Args:
         boxed: Whether this process is in a box.
     """
-    data = _boxed_dumps(value) if boxed else pickle.dumps(value)
-    stream.write(_LENGTH.pack(len(data)) + data)
-    stream.flush()
+    if not boxed:
+        return pickle.dumps(value)
+    try:
+        text = json.dumps(_Shapes().of(value), ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise UnsayableError("it is too deep") from error
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > _LARGEST:
+        raise UnsayableError(_too_long(len(data)))
+    return data
 
 
 def read(stream: BinaryIO | Any, *, boxed: bool = False) -> Any:
@@ -44,111 +76,145 @@ def read(stream: BinaryIO | Any, *, boxed: bool = False) -> Any:
         boxed: Whether whoever wrote it is in a box, and this process is not.
 
     Raises:
-        UnpicklingError: It holds more than `boxed` ones may.
+        UnsayableError: It is longer than those of boxes may be. So may be what it says otherwise, with other errors.
     """
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
     (length,) = _LENGTH.unpack(head)
     if boxed and length > _LARGEST:
-        raise pickle.UnpicklingError(f"it has {length} bytes, and at most {_LARGEST} leave a box at once")
+        raise UnsayableError(_too_long(length))
     data = stream.read(length)
     if len(data) < length:
         return None
-    return _of_a_box(data) if boxed else pickle.loads(data)  # noqa: S301 -- its process is this one's own
-
-
-def check(value: Any, *, boxed: bool) -> None:
-    """Raises whatever keeps *value* from being written, or read by the other process."""
     if boxed:
-        _of_a_box(_boxed_dumps(value))
-    else:
-        pickle.dumps(value)
+        return json.loads(data.decode("utf-8", "surrogatepass"), object_hook=_made)
+    return pickle.loads(data)  # noqa: S301 -- its process is this one's own
 
 
-def _boxed_dumps(value: Any) -> bytes:
-    written = io.BytesIO()
-    _InABox(written, pickle.HIGHEST_PROTOCOL).dump(value)
-    return written.getvalue()
+def _too_long(length: int) -> str:
+    return f"it has {length} bytes, and at most {_LARGEST} leave a box at once"
 
 
-class _InABox(pickle.Pickler):
-    def persistent_id(self, value: Any) -> tuple[Any, ...] | None:
-        """What is made of *value* outside; None where it stays as it is."""
-        if isinstance(value, BLOCKS):
-            return "block", value.to_dict()
+class _Shapes:
+    """What JSON says of values; of each that is met again and again it is made once, and counted every time."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._met: dict[int, tuple[Any, Any, int] | None] = {}  # by id, with the value, which so stays the only one
+
+    def of(self, value: Any) -> Any:
+        """Raises UnsayableError: it holds something that is no data, itself, or too much."""
+        if type(value) in _AS_THEY_ARE:
+            return value
+        if type(value) is str:
+            self._count(len(value))
+            return value
+        if id(value) not in self._met:
+            before, self._met[id(value)] = self._size, None
+            shape = self._shape(value)
+            self._met[id(value)] = value, shape, self._size - before
+            return shape
+        if (met := self._met[id(value)]) is None:
+            raise UnsayableError("it holds itself")
+        self._count(met[2])
+        return met[1]
+
+    def _count(self, more: int) -> None:
+        self._size += more
+        if self._size > _LARGEST:
+            raise UnsayableError(f"it says more than the {_LARGEST} bytes that leave a box at once")
+
+    def _each(self, values: Any) -> list[Any]:
+        listed = list(values)
+        self._count(2 * len(listed) + 2)  # a digit and what parts it from the next
+        return [each if type(each) in _AS_THEY_ARE else self.of(each) for each in listed]
+
+    def _shape(self, value: Any) -> Any:  # noqa: C901 -- a list of kinds
+        if isinstance(value, dict | Mapping):
+            values = self._each(value.values())
+            if _KIND not in value and all(type(key) is str for key in value):
+                self._count(sum(map(len, value)))
+                return dict(zip(value, values, strict=True))
+            return self._kind("pairs", self._each(value), values)
+        if isinstance(value, list | deque):
+            return self._each(value)
+        if isinstance(value, Enum):
+            return self.of(value.value)
+        for kind, of_kind in (("tuple", tuple), ("frozenset", frozenset), ("set", AbstractSet)):
+            if isinstance(value, of_kind):
+                return self._kind(kind, self._each(value))
+        if isinstance(value, bytes | bytearray | memoryview):
+            return self._kind("bytes", self.of(base64.b64encode(value).decode()))
         if isinstance(value, OutputChunk):
-            return "chunk", str.__str__(value), value.stream, value.raw
-        if isinstance(value, errors.ToolExecutorError):
-            kind = next(each for each in type(value).__mro__ if each.__module__ == errors.__name__)
-            _, arguments, state = value.__reduce__()
-            return "error", kind.__name__, arguments, state
+            return self._kind("chunk", *map(self.of, (str.__str__(value), value.stream, value.raw)))
+        for base in (str, int, float):
+            if isinstance(value, base):
+                return self.of(base(value))
+        if isinstance(value, BLOCKS):
+            return self._kind("block", self.of(value.to_dict()))
         if isinstance(value, BaseException):
-            return "error", "ToolExecutorError", (f"{type(value).__name__}: {value}",), {}
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return "plain", {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return ("plain", value.model_dump(mode="json")) if hasattr(type(value), "model_dump") else None
+            return self._kind("error", *map(self.of, _parts(value)))
+        return self.of(_data(value))
+
+    def _kind(self, *parts: Any) -> dict[str, Any]:
+        return {_KIND: parts}
 
 
-class _OfABox(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        """Nothing that has a name is made: it might do anything."""
-        raise pickle.UnpicklingError(
-            f"it holds a {module}.{name}, and only plain data, dataclasses and blocks leave a box"
-        )
-
-    def persistent_load(self, told: Any) -> Any:
-        """What `_InABox` has told of."""
-        kind, *parts = told
-        return _MADE[kind](*parts)
+def _parts(error: BaseException) -> tuple[Any, ...]:
+    if not isinstance(error, errors.ToolExecutorError):
+        return "ToolExecutorError", (f"{type(error).__name__}: {error}",), {}
+    kind = next(each for each in type(error).__mro__ if each.__module__ == errors.__name__)
+    _, arguments, state = error.__reduce__()
+    return kind.__name__, arguments, state
 
 
-def _of_a_box(data: bytes) -> Any:
-    value = _OfABox(io.BytesIO(data)).load()
-    if not _is_at_most(value, _MOST_TIMES * len(data)):
-        raise pickle.UnpicklingError("it holds itself, or the same thing so often that it has no end to speak of")
-    return value
+def _data(value: Any) -> Any:
+    """The data that an object stands for. Raises UnsayableError: it stands for none."""
+    kind = type(value)
+    if not isinstance(value, type):
+        if dataclasses.is_dataclass(value):
+            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if hasattr(kind, "model_dump"):  # of pydantic
+            return value.model_dump(mode="json")
+        if hasattr(kind, "tolist"):  # of numpy, and like it
+            return value.tolist()
+        if isinstance(value, _AS_TEXTS) or kind.__name__ in _TEXTS_TOO:
+            return str(value)
+    name = f"{kind.__module__}.{kind.__name__}"
+    raise UnsayableError(f"it holds a {name}, and only plain data, dataclasses and blocks leave a box")
 
 
-def _is_at_most(value: Any, size: int) -> bool:
-    """Whether, all that is in it counted as often as it is there, it has a *size* of bytes and items at most."""
-    left = [value]
-    while left:
-        one = left.pop()
-        size -= 1 + (len(one) if isinstance(one, Sized) else 0)
-        if size < 0:
-            return False
-        if isinstance(one, Mapping):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, list | tuple | set | frozenset):
-            left += one
-        elif isinstance(one, BLOCKS):
-            left.append(one.to_dict())
-        elif isinstance(one, BaseException):
-            left += [one.args, vars(one), one.__cause__]
-    return True
+def _made(told: dict[str, Any]) -> Any:
+    """What stands for something else, as that."""
+    if _KIND not in told:
+        return told
+    kind, *parts = told[_KIND]
+    return _MADE[kind](*parts)
 
 
 def _block(told: Mapping[str, Any]) -> Any:
     return blocks_of(told)[0]
 
 
-def _chunk(text: str, stream: str, raw: bytes) -> OutputChunk:
-    return OutputChunk(text, stream, raw)
-
-
 def _error(name: str, arguments: Sequence[Any], state: Mapping[str, Any]) -> errors.ToolExecutorError:
     kind = getattr(errors, name)
     if not issubclass(kind, errors.ToolExecutorError):
-        raise pickle.UnpicklingError(f"{name} is no error of ours")
-    made: errors.ToolExecutorError = kind(*arguments)
-    made.__dict__.update({key: value for key, value in state.items() if key != "__cause__"})
+        raise TypeError(f"{name} is no error of ours")
+    made: errors.ToolExecutorError = kind("")
+    made.args = tuple(arguments)
+    made.__dict__.update({key: each for key, each in state.items() if not hasattr(kind, key)})
     made.__cause__ = state.get("__cause__")
     return made
 
 
-def _plain(value: Any) -> Any:
-    return value
-
-
-_MADE: Mapping[str, Callable[..., Any]] = {"block": _block, "chunk": _chunk, "error": _error, "plain": _plain}
+_MADE: Mapping[str, Callable[..., Any]] = {
+    "block": _block,
+    "bytes": base64.b64decode,
+    "chunk": OutputChunk,
+    "error": _error,
+    "frozenset": frozenset,
+    "pairs": lambda keys, values: dict(zip(keys, values, strict=True)),
+    "set": set,
+    "tuple": tuple,
+}

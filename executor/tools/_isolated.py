@@ -10,9 +10,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from executor._portable import portable
 from executor.calls._state import CallState, current
 from executor.errors import ToolError, ToolFailedError
-from executor.tools._frames import check, read, write
+from executor.tools._frames import packed, read, send
 from executor.tools._make import make_tool, prepare
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ class _Lines:
             sys.stdout.reconfigure(line_buffering=True)  # it is seen when it is printed, as from a thread
 
     def send(self, *frame: Any) -> None:
+        self.send_packed(packed(frame, boxed=self.boxed))
+
+    def send_packed(self, data: bytes) -> None:
         with self._lock:
-            write(self._stream, frame, boxed=self.boxed)
+            send(self._stream, data)
 
 
 def serve(*, boxed: bool) -> None:
@@ -43,12 +47,14 @@ def serve(*, boxed: bool) -> None:
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the call's result
         frame = ("raised", _sendable(error))
     try:
-        check(frame, boxed=boxed)
+        data = packed(frame, boxed=boxed)
     except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
-        frame = ("raised", ToolFailedError(f"What the tool returned cannot leave its process: {error}"))
+        told = ToolFailedError(f"What the tool returned cannot leave its process: {error}")
+        data = packed(("raised", told), boxed=boxed)
     with contextlib.suppress(OSError, ValueError):  # the tool may have closed it
         sys.stdout.flush()  # this process is killed once it has answered
-    lines.send(*frame)
+    lines.send_packed(data)
+    os._exit(0)  # an interpreter that ends waits for the thread that reads, and complains
 
 
 def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lines, source: BinaryIO) -> Any:
@@ -84,7 +90,7 @@ def _sendable(error: BaseException) -> BaseException:
     """*error*, as an exception that the other process knows and can be made there."""
     import traceback
 
-    if isinstance(error, ToolError):
+    if isinstance(error, ToolError) and portable(error) is error:
         return error
     text = str(error) if isinstance(error, Exception) and str(error) else f"{type(error).__name__}: {error}"
     told = ToolFailedError(text)

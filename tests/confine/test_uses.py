@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -58,8 +59,10 @@ def forges(args):  # as what a boxed tool starts can, which finds this one's des
     change = (ToolFailedError, ("x",), (None, {"__str__": str}))
     said = pickle.dumps({
         "call": ("returned", Says(make)), "emit": ("emit", Says(make)), "change": ("raised", Says(change)),
-        "attribute": ("__init__", 1), "nothing": 7,
+        "attribute": ("__init__", 1), "nothing": 7, "memo": 7,
     }[args["how"]])
+    if args["how"] == "memo":
+        said = b"\\x80\\x04Nr\\x00\\x00\\x00\\x08."
     for descriptor in range(3, 20):
         try:
             if os.readlink(f"/proc/self/fd/{descriptor}").startswith("pipe:"):
@@ -101,6 +104,24 @@ def returns(args):
 def fails(args):
     from executor.errors import ToolFailedError
     raise ToolFailedError("do something else", result={"seen": 1}) from KeyError("k")
+
+def stands_for_plain_data(args):
+    import collections, datetime, decimal, enum, pathlib
+    heat = enum.Enum("heat", {"WARM": "warm"})
+    pair = collections.namedtuple("pair", "a b")
+    return [
+        collections.Counter("aa"), collections.OrderedDict(b=1), collections.deque([3]), pair(1, "x"), heat.WARM,
+        datetime.date(2026, 1, 2), pathlib.Path("/etc/x"), decimal.Decimal("1.50"), {"\\0": "k", "n": {(1, 2): None}},
+    ]
+
+from executor.errors import ToolFailedError
+
+class OwnError(ToolFailedError):
+    def __init__(self, code, text):
+        super().__init__(f"{code}: {text}")
+
+def own_error(args):
+    raise OwnError(7, "full")
 
 def odd(args):
     return Says((str, ("x",)))
@@ -179,7 +200,28 @@ def test_what_has_no_end_does_not_come_out_of_a_box(executor, tools, how):
     register(executor, tools.endless, "read")
     success, told = executor.execute("endless", {"how": how})
     assert not success
-    assert ("leave a box at once" if how == "long" else "no end to speak of") in told["error"]
+    assert ("it holds itself" if how == "itself" else "leave a box at once") in told["error"]
+
+
+def test_what_a_box_says_takes_no_more_memory_outside_than_it_is_long(executor, tools):
+    register(executor, tools.forges, "read")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    success, told = executor.execute("forges", {"path": "", "how": "memo"})  # a pickle: the place 2^27 of its memo
+    assert (success, "cannot be read" in told["error"]) == (False, True)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # KiB
+
+
+def test_what_stands_for_plain_data_comes_out_of_a_box_as_that(executor, tools):
+    register(executor, tools.stands_for_plain_data, "read")
+    assert executor.execute("stands_for_plain_data") == (
+        True,
+        [{"a": 2}, {"b": 1}, [3], (1, "x"), "warm", "2026-01-02", "/etc/x", "1.50", {"\0": "k", "n": {(1, 2): None}}],
+    )
+
+
+def test_an_error_of_a_tool_that_no_other_process_can_make_says_what_it_says(executor, tools):
+    executor.register("own_error", tools.own_error, isolation="process", schema={"type": "object"})
+    assert executor.execute("own_error")[1]["error"] == "7: full"
 
 
 def test_keys_that_come_again_and_again_come_out_of_a_box(executor, tools):
