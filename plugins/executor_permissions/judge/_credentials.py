@@ -71,7 +71,7 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
     if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
         return ()
     (name,) = names
-    if name == "git" and _led_astray(parts, places.project):
+    if name == "git" and (_led_astray(parts, places.project) or _named_repository(parts, folders, places.project)):
         return ()
     return tuple(os.path.join(places.home, own) for own in _OWN[name]) if _is_elsewhere(name, places.project) else ()
 
@@ -123,7 +123,7 @@ def _led_astray(parts: Iterable[Part], project: str) -> bool:
             pass
         except OSError:
             return True
-    if all(part.words[0] == "cd" or sub_command(part.words) in _OF_REMOTES for part in parts):
+    if all(part.words[0] == "cd" or _is_of_remotes(part.words) for part in parts):
         return False
     from executor.confine import repositories_below
 
@@ -131,6 +131,26 @@ def _led_astray(parts: Iterable[Part], project: str) -> bool:
         return repositories_below(project) != ()
     except OSError:  # it cannot be told now
         return True
+
+
+def _is_of_remotes(words: tuple[str, ...]) -> bool:
+    recursive = any(word.startswith("--rec") for word in words)  # --recurse-submodules, which may be shortened
+    return sub_command(words) in _OF_REMOTES and not recursive
+
+
+def _named_repository(parts: Iterable[Part], folders: Iterable[str], project: str) -> bool:
+    """
+    Whether a word may be a repository below *project*: where it is pushed to git runs the hooks of that.
+
+    It is one by its name with ``.git`` behind, too, and by a file that says where it is.
+    """
+    for folder in folders:
+        for word in {word.rpartition("=")[2] for part in parts for word in part.words[1:]} - {""}:
+            for name in (word, f"{word}.git"):
+                path = os.path.realpath(os.path.join(folder, name))
+                if under(path, project) and (os.path.isfile(path) or _other_repository(path, project)):
+                    return True
+    return False
 
 
 def _other_repository(folder: str, project: str) -> bool:

@@ -245,12 +245,22 @@ def test_a_program_with_a_network_gets_its_own_credentials_only(project):
         ("git fetch; curl http://example.org", False),
         ("git fetch $(ls)", False),
         ("git add made && git push", False),
+        ("git push made main", False),  # whose hooks git runs
+        ("git push bare main", False),
+        ("git push --repo=bare", False),
+        ("cd src && git push named", False),
+        ("git push origin src", True),
+        ("git fetch --recurse-submodules", False),
+        ("git push --recurse=on-demand", False),
         ("git commit -qm x; git fetch", False),
     ],
 )
 def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, project):
     (project / "made" / ".git").mkdir(parents=True)
+    (project / "bare.git").mkdir()
+    (project / "bare.git" / "HEAD").touch()
     (project / "src").mkdir()
+    (project / "src" / "named").write_text("gitdir: ../bare.git")
     policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
     profile = profile_of(policy, line)
     assert profile.name == "network"
