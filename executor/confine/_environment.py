@@ -19,6 +19,20 @@ _AGENTS = frozenset({"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_S
 _CACHES = {"XDG_CACHE_HOME": "", "npm_config_cache": "/npm", "PIP_CACHE_DIR": "/pip", "GOCACHE": "/go-build"}
 
 _LISTS = ("PATH", "LIB", "PRELOAD")  # ends of names: in what these list programs, and what they load, are looked for
+_LOADED = (
+    frozenset(  # what shells and programs run, or load, before anything else; where new repositories have hooks from
+        (
+            "BASH_ENV",
+            "GIT_TEMPLATE_DIR",
+            "OPENSSL_CONF",
+            "OPENSSL_ENGINES",
+            "OPENSSL_MODULES",
+            "PYTHONHOME",
+            "PYTHONUSERBASE",
+        )
+    )
+)
+_OPTIONS = frozenset(("JAVA_TOOL_OPTIONS", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT"))
 _ALONE = {"submodule.recurse": "false", "fetch.recurseSubmodules": "false", "push.recurseSubmodules": "no"}
 
 
@@ -40,6 +54,12 @@ def clean(environment: Mapping[str, str], profile: Profile, temporary: str, cach
         for name in [name for name in cleaned if name.endswith(_LISTS)]:
             listed = cleaned[name].replace(" ", os.pathsep) if name.endswith("PRELOAD") else cleaned[name]
             cleaned[name] = _outside(listed, profile.project)
+        for name in _LOADED & cleaned.keys():
+            if _outside(cleaned[name], profile.project) != cleaned[name]:
+                del cleaned[name]
+        for name in _OPTIONS & cleaned.keys():
+            if "./" in cleaned[name] or profile.project in cleaned[name]:
+                del cleaned[name]
         cleaned |= _git_alone(cleaned)
     cleaned["TMPDIR"] = temporary
     for name, folder in _CACHES.items():

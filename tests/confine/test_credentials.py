@@ -50,6 +50,26 @@ def test_no_program_in_a_folder_of_the_project_in_path_reads_them(project, own_f
     assert fetched(project, own_folders) == ""
 
 
+def test_no_file_of_the_project_that_shells_run_first_reads_them(project, own_folders, monkeypatch):
+    monkeypatch.setenv("BASH_ENV", f"{project}/env.sh")
+    made_to_steal(project, "env.sh")
+    assert fetched(project, own_folders) == ""
+
+
+def test_no_options_of_the_environment_name_files_of_the_project_where_they_are_read():
+    told = {
+        "OPENSSL_CONF": "/project/openssl.cnf",
+        "GIT_TEMPLATE_DIR": "templates",
+        "PYTHONHOME": "/usr",
+        "NODE_OPTIONS": "--require ./hook.cjs",
+        "PERL5OPT": "-I/project/lib -Mx",
+        "RUBYOPT": "-W0",
+    }
+    cleaned = clean(told, Profile("network", "/project", credentials=("/home/.ssh",)), "/tmp", "/cache")
+    assert cleaned.items() & told.items() == {("PYTHONHOME", "/usr"), ("RUBYOPT", "-W0")}
+    assert not {"OPENSSL_CONF", "GIT_TEMPLATE_DIR", "NODE_OPTIONS", "PERL5OPT"} & cleaned.keys()
+
+
 def test_no_submodule_of_a_box_reads_them(project, own_folders):
     made_to_steal(project, "evil")
     git(project.parent, "init", "-q", "--bare", "up.git")
