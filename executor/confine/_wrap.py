@@ -188,6 +188,11 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
     program = _bubblewrap.find()
     if program is None:
         raise FileNotFoundError(errno.ENOENT, "bubblewrap is gone", "bwrap")
+    if profile.name != "read" and os.path.realpath(profile.project) == "/":
+        raise ConfinementError(
+            f"The box {profile.name!r} may write all of the project, which is the whole file system (/): start in the "
+            "project's own folder, or put the command into 'read' or 'open' under \"confine\""
+        )
     places = Places.now()
     boxes = _folders.boxes_of(profile.project, places)
     with contextlib.ExitStack() as over:  # to the end, whatever is interrupted of it

@@ -576,6 +576,12 @@ def test_a_command_that_ends_its_own_process_group_ends_nobody_else(project, nam
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
+@pytest.mark.parametrize("folder", ["/", "/proc/self/root"])
+def test_a_project_that_is_everything_has_no_box_that_may_write_it(folder):
+    with pytest.raises(ConfinementError, match="the whole file system"):
+        start(Profile("project", folder), ["true"], cwd="/")
+
+
 @pytest.mark.parametrize("which", ["stdin", "stdout", "stderr"])
 def test_a_folder_is_no_stream_of_a_box_that_others_lie_below(project, which):
     folder = os.open("/", os.O_RDONLY)
