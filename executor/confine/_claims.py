@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LONGEST = 3_600 * 1_000_000_000  # nanoseconds
 _PARTS = ("HEAD", "config", "objects", "refs")  # of a repository
 _RUNS, _RECORD = "runs", "repositories.json"
+_BARE = ("HEAD", "objects", "refs")  # by what git takes a folder for a repository
+_NONE, _A_BARE_ONE = 0, 1  # for a time: what the project was when a box began that may give it a repository
 
 
 class Claims:
@@ -56,14 +58,50 @@ class Claims:
 
         return is_other
 
-    def add(self, nested: Repositories, run: str, begun: Iterable[str] = ()) -> None:
-        """A box is over, whose TMPDIR is *run*: what came while it was there is its own. Raises OSError."""
+    def may_have_made(self, project: str) -> bool:
+        """Whether the repository of *project* itself is a box's, or may be one of those that are there now."""
+        git = os.path.join(project, ".git")
+        told = _told(git)
+        listed = self._listed().get(git)
+        return listed in (_NONE, _A_BARE_ONE) or (told != 0 and not self._is_other()(git))
+
+    def expect(self, project: str) -> None:
+        """
+        A box begins that may write *project*. Where that has no ``.git``, whatever comes there until no box is left is
+        a box's, though nobody be left to say so, and whenever it was made: it may be moved there. Raises OSError.
+        """
+        git, listed = os.path.join(project, ".git"), self._listed()
+        if not os.path.lexists(git) and listed.get(git) not in (_NONE, _A_BARE_ONE):
+            _records.write(self._record, {**listed, git: _A_BARE_ONE if _is_bare(project) else _NONE})
+
+    def is_expected(self, project: str) -> bool:
+        """Whether one has begun in *project* so."""
+        return self._listed().get(os.path.join(project, ".git")) in (_NONE, _A_BARE_ONE)
+
+    def _still_expected(self, project: str, run: str) -> bool:
+        git = os.path.join(project, ".git")
+        came = os.path.lexists(git) or (_is_bare(project) and self._listed().get(git) != _A_BARE_ONE)
+        return came or any(other != run for other in in_use(self._runs))
+
+    def add(self, nested: Repositories, run: str, begun: Iterable[str] = (), project: str = "") -> None:
+        """
+        A box is over, whose TMPDIR is *run*: what came while it was there is its own. Raises OSError.
+
+        Args:
+            nested: The repositories that are there.
+            run: Its TMPDIR.
+            begun: What git has begun there.
+            project: That it could write.
+        """
         began = _began(run)
         before, claimed = self._listed(), {}
         for repository in (*_all(nested), *begun):
             told = _told(repository)
             if told and (before.get(repository) == told or abs(told) > began):
                 claimed[repository] = told
+        if self.is_expected(project) and self._still_expected(project, run):
+            git = os.path.join(project, ".git")
+            claimed[git] = before[git]
         if claimed != before:
             _records.write(self._record, claimed)
 
@@ -89,6 +127,10 @@ def _told(path: str) -> int:
     if os.path.basename(path) != ".git" or not os.path.isdir(path):
         return born
     return born if all(os.path.lexists(os.path.join(path, name)) for name in _PARTS) else -born
+
+
+def _is_bare(folder: str) -> bool:
+    return all(os.path.lexists(os.path.join(folder, name)) for name in _BARE)
 
 
 def _began(run: str) -> int:

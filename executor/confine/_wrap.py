@@ -139,8 +139,10 @@ class Wrapped:
             going_on = begun(self.profile.project, nested, real) if self.profile.name != "read" else ()
             closed = unwritable(self.profile, nested, claims.others_begun(going_on), real)
             disk, profile = Disk(mounted), self.profile
-            if profile.credentials and not claims.others(Repositories((profile.project,))).trees:
+            if profile.credentials and claims.may_have_made(profile.project):
                 profile = replace(profile, credentials=())  # git there may have been told to run anything
+            if profile.name != "read":
+                claims.expect(profile.project)
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
             hidden = (*secrets(profile, self.places, disk, mounted), *elsewhere)
             plan = _mounts.plan(free, closed, hidden, disk, files, real)
@@ -214,9 +216,10 @@ def _claim(boxes: str, project: str, run: str) -> None:
         going_on = begun(project, nested, Real())
         if os.path.lexists(os.path.join(project, ".git")):
             nested = nested._replace(trees=(*nested.trees, project))
-        if nested.trees or nested.bare or going_on:
+        claims = Claims(boxes)
+        if nested.trees or nested.bare or going_on or claims.is_expected(project):
             with _folders.held(boxes):
-                Claims(boxes).add(nested, run, going_on)
+                claims.add(nested, run, going_on, project)
 
 
 def _is_plain(path: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -96,6 +98,54 @@ def test_in_a_repository_that_a_box_made_nothing_reads_them(project, own_folders
     for _ in range(2):
         assert fetched(project, own_folders) == ""
         in_a_box(project, "true")
+
+
+TOLD = "git remote add origin ssh://x.invalid/y && git config core.sshCommand {0}/evil"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["git init -q --bare . && " + TOLD],
+        ["git init -q sub && cd sub && " + TOLD, "mv sub/.git .git"],
+    ],
+)
+def test_in_a_repository_that_a_box_made_elsewhere_or_without_a_work_tree_nothing_reads_them(
+    project, own_folders, lines
+):
+    shutil.rmtree(project / ".git")
+    made_to_steal(project, "evil")
+    for line in lines:
+        assert in_a_box(project, line.format(project))[0] == 0
+    for _ in range(2):
+        assert fetched(project, own_folders) == ""
+
+
+def test_in_a_repository_of_a_box_that_nobody_is_left_to_tell_of_nothing_reads_them(project, own_folders):
+    shutil.rmtree(project / ".git")
+    made_to_steal(project, "evil")
+    code = (
+        "import os, signal, subprocess, sys\n"
+        "from executor.confine import Profile, start\n"
+        "project, line = sys.argv[1:]\n"
+        "boxed = start(Profile('project', project), ['bash', '-c', line], cwd=project)\n"
+        "boxed.process.wait()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    line = ("git init -q . && " + TOLD).format(project)
+    subprocess.run([sys.executable, "-c", code, str(project), line], check=False)
+    assert (project / ".git" / "config").exists()
+    for _ in range(2):
+        assert fetched(project, own_folders) == ""
+
+
+def test_what_a_user_makes_between_two_boxes_is_the_users(project, own_folders):
+    shutil.rmtree(project / ".git")
+    made_to_steal(project, "evil")
+    assert in_a_box(project, "true")[0] == 0
+    for line in ("git init -q .", TOLD.format(project)):
+        subprocess.run(["bash", "-c", line], cwd=project, check=True)
+    assert "SECRET" in fetched(project, own_folders)
 
 
 def test_what_lists_programs_and_libraries_names_none_of_the_project(project):
