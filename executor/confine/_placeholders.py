@@ -6,7 +6,11 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING
+
+if sys.platform != "win32":  # where there are no boxes, and only that is to be told
+    import fcntl
 
 from executor.confine import _kernel, _records
 from executor.confine._closed import COMMON, OWN_CONFIG
@@ -73,12 +77,30 @@ class Placeholders:
         return [str(path) for path in found] if isinstance(found, list) else []
 
 
+def kept_there(paths: Iterable[str], stack: contextlib.ExitStack) -> None:
+    """
+    Until *stack* is closed no toolexec with its own state folder (another user's) removes a placeholder of *paths*:
+    what lies over it here would be gone with it, and the name open. One that this user may not open is not held.
+    """
+    for path in paths:
+        with contextlib.suppress(OSError), _folder_of(path) as (folder, name):
+            found = os.lstat(name, dir_fd=folder)
+            if found.st_mtime_ns == 0 and found.st_mode & _MARK:
+                held = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+                stack.callback(os.close, held)
+                stack.callback(fcntl.flock, held, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+                fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
 def _removed(path: str) -> bool:
     """Whether nothing of ours is there any more."""
     try:
-        with _folder_of(path) as (folder, name):
+        with _folder_of(path) as (folder, name), contextlib.ExitStack() as stack:
             found = os.lstat(name, dir_fd=folder)
             if found.st_mtime_ns == 0 or found.st_mode & _MARK:
+                held = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+                stack.callback(os.close, held)
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # see `kept_there`
                 if stat.S_ISDIR(found.st_mode):
                     os.rmdir(name, dir_fd=folder)
                 elif stat.S_ISREG(found.st_mode) and _says_no_more(folder, name, _told(path) or ""):

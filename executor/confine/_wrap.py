@@ -20,7 +20,7 @@ from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
 from executor.confine._mounted import mounts
-from executor.confine._placeholders import Placeholders
+from executor.confine._placeholders import Placeholders, kept_there
 from executor.confine._places import Places, secrets
 from executor.confine._real import Real
 from executor.confine._repositories import Repositories, below
@@ -64,6 +64,7 @@ class Wrapped:
         environment: What of the environment goes into it.
         temporary: Its TMPDIR, which the box itself holds until the last process in it has ended.
         first: The first process in it.
+        until_over: What is undone when it is over.
     """
 
     program: str
@@ -74,6 +75,7 @@ class Wrapped:
     environment: dict[str, str]
     temporary: _folders.Temporary
     first: First
+    until_over: contextlib.ExitStack
 
     def start(self, command: list[str], folder: str, box: Box, begin: Begin) -> tuple[subprocess.Popen[bytes], Box]:
         """
@@ -150,6 +152,7 @@ class Wrapped:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:
                 raise _unlaid(self.profile, error) from error
+        kept_there((path for kind, path in plan.mounts if kind is _mounts.Kind.FIXED), self.until_over)
         return plan
 
     def _tell(self, telling: socket.socket, plan: _mounts.Plan, folder: str, words: int) -> None:
@@ -206,7 +209,8 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         over.callback(first.end)
         cache = temporary.path if profile.name == "read" else _folders.cache_of(boxes)
         environment = clean(env, profile, temporary.path, cache)
-        yield Wrapped(program, profile, places, boxes, cache, environment, temporary, first)
+        until_over = over.enter_context(contextlib.ExitStack())
+        yield Wrapped(program, profile, places, boxes, cache, environment, temporary, first, until_over)
 
 
 def _claim(boxes: str, project: str, run: str) -> None:

@@ -107,3 +107,26 @@ def test_a_repository_that_a_user_makes_of_a_boxs_folder_is_the_users(project, b
     assert "GONE" in said
     assert "WROTE" not in hook_of_a_users_own_repository(project)
     assert "WROTE" not in hook_of_a_users_own_repository(project)
+
+
+def test_what_two_state_folders_have_placeholders_for_is_closed_until_both_boxes_are_over(
+    project, bubblewrap, monkeypatch, tmp_path
+):
+    named = os.path.join(project, ".git", "commondir")
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    line = "read -r _; echo x > .git/commondir; test -e .git/commondir && cat .git/commondir"
+    boxes = []
+    for name in ("one", "other"):  # of two users, mostly
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+        boxes.append(start(Profile("project", project), ["bash", "-c", line], cwd=project, **streams))
+    said = []
+    for boxed in boxes:
+        said.append(boxed.process.communicate(b"\n")[0])
+        boxed.close()
+    assert said == [b".\n", b".\n"]
+    assert os.path.exists(named)  # whose it is could not remove it then, and does the next time
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "one"))
+    boxed = start(Profile("project", project), ["true"], cwd=project)
+    boxed.process.wait()
+    boxed.close()
+    assert not os.path.exists(named)
