@@ -1,6 +1,9 @@
-// No answer is taken that may have been meant for something else: not before a question has stood still for a moment.
+// No answer is taken that may have been meant for something else: not before a question has stood still for a moment,
+// and by no key that was on its way to a field that is gone.
 
 export const STILL = 700; // milliseconds
+const FIELDS = "input, textarea, select";
+let cutOff = -Infinity; // when a field went that was typed into, or the last key since then
 
 const since = new WeakMap(); // card: when it appeared or moved
 const places = new WeakMap(); // card: where it was
@@ -28,10 +31,22 @@ export function lookForMoves(list) {
   }
 }
 
-/** Watch the cards of a list for whatever moves them, or has them appear: that of a page that was hidden, too. */
+/**
+ * Watch the cards of a list for whatever moves them, or has them appear: that of a page that was hidden, too, or that
+ * was behind another window, which may have closed under the first half of a double click.
+ */
 export function watch(list) {
-  document.addEventListener("visibilitychange", () => document.hidden || [...list.children].forEach(disturb));
-  const sizes = new ResizeObserver(() => lookForMoves(list));
+  const disturbAll = () => [...list.children].forEach(disturb);
+  document.addEventListener("visibilitychange", () => document.hidden || disturbAll());
+  addEventListener("focus", disturbAll);
+  let scrolled = scrollY;
+  const lookForPull = () => {
+    // Nobody scrolls to where the page has just ended: what is seen was pulled down as the page became shorter.
+    if (scrolled > document.documentElement.scrollHeight - innerHeight + 1) disturbAll();
+    scrolled = scrollY;
+  };
+  addEventListener("scroll", lookForPull, { passive: true });
+  const sizes = new ResizeObserver(() => [lookForPull(), lookForMoves(list)]);
   sizes.observe(document.body);
   new MutationObserver((changes) => {
     for (const change of changes)
@@ -39,3 +54,16 @@ export function watch(list) {
     lookForMoves(list);
   }).observe(list, { childList: true });
 }
+
+/** Take something away; keys that were on their way to a field in it mean nothing else, until they pause. */
+export function takeAway(node) {
+  if (node.contains(document.activeElement) && document.activeElement.matches(FIELDS)) cutOff = performance.now();
+  node.remove();
+}
+
+addEventListener("keydown", (event) => {
+  if (performance.now() - cutOff >= STILL || event.ctrlKey || event.metaKey || event.target.closest(FIELDS)) return;
+  cutOff = performance.now();
+  event.stopPropagation();
+  event.preventDefault();
+}, true);

@@ -1,7 +1,7 @@
 // What waits for a person: a card for each question, and its answers.
 
 import { post } from "./api.js";
-import { disturb, still, watch } from "./guard.js";
+import { disturb, still, takeAway, watch } from "./guard.js";
 import { editPanel } from "./edit.js";
 import { formPanel } from "./forms.js";
 import { lastingPanel } from "./lasting.js";
@@ -51,8 +51,10 @@ function remove(id) {
   const entry = open.get(id);
   if (!entry) return null;
   open.delete(id);
-  if (entry.card.contains(document.activeElement)) document.getElementById("waiting").focus({ preventScroll: true });
-  entry.card.remove();
+  const focused = entry.card.contains(document.activeElement);
+  if (entry.answered) entry.card.remove();
+  else takeAway(entry.card);
+  if (focused) document.getElementById("waiting").focus({ preventScroll: true });
   count();
   return entry;
 }
@@ -176,6 +178,7 @@ async function give(entry, word, value) {
   try {
     const told = await post("answer", { id: question.id, digest: question.digest, word, value });
     if (told.won) {
+      entry.answered = true;
       remove(question.id);
       receipt(`${SAID[word] ?? word}: ${question.tool}`, word === "no" || word === "comment" || word === "never" ? "no" : "ok");
       return;
