@@ -10,6 +10,7 @@ from executor.models._objects import (
     as_object,
     fields,
     id_of,
+    is_blank,
     parsed,
     refuse_error,
     said_in,
@@ -82,7 +83,7 @@ def _reply(blocks: Iterable[tuple[Mapping[str, Any], WireCall | None]]) -> Reply
     kept: list[Mapping[str, Any]] = []
     used: set[str] = set()
     for block, known in blocks:
-        if block.get("type") == "text" and not str(block.get("text") or "").strip():
+        if block.get("type") == "text" and is_blank(block.get("text")):
             continue  # the API sends empty texts, and refuses to be sent them
         kept.append(block)
         if block.get("type") == "tool_use":

@@ -50,8 +50,9 @@ class MCP:
 
 
 def _call_in(request: Mapping[str, Any], used: set[str]) -> WireCall:
-    if request.get("method") != "tools/call":
-        raise ValueError(f"the request is {request.get('method')!r}, not 'tools/call'")
+    method = text(request.get("method"), "method")
+    if method != "tools/call":
+        raise ValueError(f"the request is {method!r}, not 'tools/call'")
     params = fields(request.get("params"), "params", **_DUMP)
     name = text(params.get("name"), "params.name")
     echo = request.get("id")

@@ -64,6 +64,11 @@ def text(thing: object, where: str) -> str:
     return thing
 
 
+def is_blank(thing: object) -> bool:
+    """Whether nothing stands there, or a text without a word."""
+    return not thing or (isinstance(thing, str) and not thing.strip())
+
+
 def said_in(content: object) -> str:
     """What is said in the content of a message: a text, or parts some of which are texts."""
     if isinstance(content, str):
@@ -78,7 +83,8 @@ def _said_in_part(part: object) -> str:
         return part
     if not isinstance(part, Mapping):
         return ""
-    key = {"text": "text", "output_text": "text", "refusal": "refusal"}.get(str(part.get("type")))
+    kind = part.get("type")
+    key = {"text": "text", "output_text": "text", "refusal": "refusal"}.get(kind) if isinstance(kind, str) else None
     said = part.get(key) if key is not None else None
     return said if isinstance(said, str) else ""
 

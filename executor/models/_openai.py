@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, fields, id_of, refuse_error, said_in, sequence, text, without
+from executor.models._objects import (
+    arguments_of,
+    fields,
+    id_of,
+    is_blank,
+    refuse_error,
+    said_in,
+    sequence,
+    text,
+    without,
+)
 from executor.models._results import IMAGES, PDF
 
 if TYPE_CHECKING:
@@ -87,7 +97,7 @@ def _without_loose_ends(items: list[Any]) -> None:
 
 def _has_come(item: Mapping[str, Any]) -> bool:
     """Whether this is no call that was cut before its arguments: those of a call without any are none."""
-    blank = item.get("type") == "function_call" and not str(item.get("arguments") or "").strip()
+    blank = item.get("type") == "function_call" and is_blank(item.get("arguments"))
     return not (blank and item.get("status") in _CUT)
 
 

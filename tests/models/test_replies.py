@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -585,3 +586,20 @@ def test_what_a_tool_gives_reaches_the_model_in_every_form_at_once_and_from_a_ta
         assert "the window" in sent
         assert all(str(block) in sent for block in (PNG, WAV, PDF)), "each is named in words too"
     assert task_id in json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        ("mcp", lambda odd: {"jsonrpc": "2.0", "id": 1, "method": odd, "params": {"name": "n"}}),
+        ("openai", lambda odd: {"output": [{"type": "function_call", "call_id": "1", "name": "n", "arguments": odd}]}),
+        ("openai", lambda odd: {"output": [{"type": "message", "content": [{"type": odd, "text": "x"}]}]}),
+        ("anthropic", lambda odd: {"content": [{"type": "text", "text": odd}]}),
+    ],
+)
+def test_a_reply_that_is_nested_as_deep_as_can_be_is_read_or_refused_as_any_other(form, reply):
+    odd = "x"
+    for _ in range(5_000):
+        odd = [odd]
+    with contextlib.suppress(ValueError):
+        assert models.read(reply(odd), form).text == ""
