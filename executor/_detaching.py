@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from executor._several import SeveralCalls
 from executor.errors import ExecutorUnavailableError
 from executor.run._ended import HandedOver
-from executor.run._limits import seconds
+from executor.run._limits import able, seconds
 from executor.run._options import Options
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
     from executor.tasks import TaskManager
+    from executor.tools._catalogue import Catalogue
     from executor.values import ToolCall
 
 
@@ -102,6 +103,7 @@ class Detaching(SeveralCalls):
             return None
         if pool is not None:
             raise ValueError("pool and engine are both given: background calls go to one of them")
+        able(engine, "engine", "offer", "an engine, such as executor.engines.DaskEngine(…)")
         from executor.background._on_engine import OnEngine  # with pickle, for those who have a cluster
 
         return OnEngine(
@@ -113,3 +115,12 @@ class Detaching(SeveralCalls):
             default_timeout=lambda: self._way.default_timeout,
             let_go=lambda call: self._way.over(call),  # noqa: PLW0108 -- there is no way yet
         )
+
+
+def delivering(tasks: TaskManager, conversation: str | None, catalogue: Catalogue) -> TaskManager:
+    """The same tasks, whose settings by *catalogue* are known, and of which those of *conversation* are delivered."""
+    from executor.tasks._manager import engine_of, of_conversation  # wanted once there are tasks
+
+    able(tasks, "tasks", "undelivered", "a TaskManager, such as TaskManager.open()")
+    engine_of(tasks).catalogues.add(catalogue)
+    return of_conversation(tasks, conversation)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from executor._detaching import Detaching
+from executor._detaching import Detaching, delivering
 from executor._log import warn
 from executor.background._handover import HandOver
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT
@@ -24,7 +24,7 @@ from executor.permission._gate import Gate
 from executor.records._report import Reports
 from executor.run._backends import Backends, Setup
 from executor.run._gate import asked_on
-from executor.run._limits import count, seconds
+from executor.run._limits import able, count, seconds
 from executor.run._pipeline import Pipeline
 from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
@@ -111,7 +111,7 @@ class ToolExecutor(Detaching):
         self._listener: ToolOutputCallback | None = None
         self._output_callback: OutputCallback | None = None
         self._catalogue = Catalogue()
-        self._tasks = None if tasks is None else _delivering(tasks, conversation, self._catalogue)
+        self._tasks = None if tasks is None else delivering(tasks, conversation, self._catalogue)
         self._reports = Reports(self._get_table, conversation)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
         own = runner.way.setup if runner is not None else None
@@ -153,6 +153,7 @@ class ToolExecutor(Detaching):
 
     def set_registry(self, registry: PluginRegistry | None) -> None:
         """Use the tools, hooks and channels of this registry's exposed plugins; None: none."""
+        able(registry, "registry", "attach", "a PluginRegistry()")
         if self._registry is not None:
             self._registry.detach(self._registry_changed)
         self._registry = registry
@@ -289,7 +290,7 @@ class ToolExecutor(Detaching):
                 if self._tasks is None:
                     from executor.tasks import TaskManager
 
-                    self._tasks = _delivering(TaskManager.open(), self.conversation, self._catalogue)
+                    self._tasks = delivering(TaskManager.open(), self.conversation, self._catalogue)
         return self._tasks
 
     @property
@@ -392,10 +393,3 @@ class ToolExecutor(Detaching):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # After Ctrl-C or exit() nobody wants to wait for what still runs; after an ordinary error its work is kept.
         self.shutdown(cancel=kind is not None and not issubclass(kind, Exception))
-
-
-def _delivering(tasks: TaskManager, conversation: str | None, catalogue: Catalogue) -> TaskManager:
-    from executor.tasks._manager import engine_of, of_conversation  # wanted once there are tasks
-
-    engine_of(tasks).catalogues.add(catalogue)
-    return of_conversation(tasks, conversation)

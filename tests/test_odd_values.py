@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from enum import StrEnum
 
 import pytest
 
-from executor import PluginRegistry, ResultKind, TaskStatus, TokenLedger, ToolCall, ToolExecutor, hookimpl
+from executor import (
+    JsonLinesLedger,
+    PluginRegistry,
+    ResultKind,
+    TaskManager,
+    TaskStatus,
+    TokenLedger,
+    ToolCall,
+    ToolExecutor,
+    hookimpl,
+)
 from executor.calls._content import json_of
 
 SECONDS = 20.0
@@ -180,6 +191,46 @@ def test_of_several_calls_none_is_made_when_one_is_no_request(executor):
 def test_a_conversation_that_is_no_text_is_refused():
     with pytest.raises(TypeError, match="conversation is of the type int: give a text"):
         ToolExecutor(conversation=7)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("ledger", "give an object with record(stage, payload), such as JsonLinesLedger(path)"),
+        ("registry", "give a PluginRegistry()"),
+        ("engine", "give an engine, such as executor.engines.DaskEngine(…)"),
+        ("tasks", "give a TaskManager, such as TaskManager.open()"),
+    ],
+)
+@pytest.mark.parametrize("value", [5, "calls.jsonl", JsonLinesLedger, PluginRegistry, TaskManager])
+def test_a_setting_that_cannot_be_what_it_stands_for_is_refused_at_the_door(setting, wanted, value):
+    with pytest.raises(TypeError, match=re.escape(f"{setting} is {value!r}: {wanted}")):
+        ToolExecutor(**{setting: value})
+
+
+def test_a_registry_that_is_refused_leaves_the_one_before_in_use(executor):
+    registry = PluginRegistry(bundled=False, entry_points=False)
+    executor.set_registry(registry)
+    with pytest.raises(TypeError, match="registry is 5"):
+        executor.set_registry(5)
+    assert executor.registry is registry
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"annotations": 5}, "annotations is 5: give ToolAnnotations, or a mapping such as {'read_only': True}"),
+        ({"annotations": "read_only"}, "annotations is 'read_only': give"),
+        ({"annotations": {"read_only": "false"}}, "the annotation read_only is 'false', not true or false"),
+        ({"annotations": {1: True, "x": 1}}, "unknown annotation 1: use read_only, "),
+        ({"argument_kinds": 5}, "the tool 't': argument_kinds is 5: give a mapping such as {'command': 'shell'}"),
+        ({"argument_kinds": ["a"]}, "the tool 't': argument_kinds is ['a']: give a mapping"),
+    ],
+)
+def test_options_that_are_no_mappings_of_theirs_are_refused_at_registration(executor, options, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        executor.register("t", lambda args: 1, **options)
+    assert executor.list_tools() == []
 
 
 @pytest.mark.parametrize("option", ["description", "title"])

@@ -10,6 +10,7 @@ from executor._json import copy_json
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError, PermissionDeniedError
 from executor.run._ended import Ended, HandedOver, error_of, outcome_of, result_of, status_of
+from executor.run._limits import able
 from executor.values import TaskStatus, ToolCall
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Reports:
 
     def to_ledger(self, ledger: Ledger | None) -> None:
         """Record events there."""
+        able(ledger, "ledger", "record", "an object with record(stage, payload), such as JsonLinesLedger(path)")
         self.record = None
         if ledger is not None:
             from executor.records._ledger import Recording  # with pathlib behind it, 5 ms

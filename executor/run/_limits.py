@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def seconds(value: float | None, name: str = "timeout") -> float | None:
@@ -25,4 +28,12 @@ def text(value: str, name: str) -> str:
     """*value*, a text that names something. Raises TypeError for anything else."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is of the type {type(value).__name__}: give a text")
+    return value
+
+
+def able(value: T, name: str, method: str, wanted: str) -> T:
+    """*value*, an object with this method, or None. Raises TypeError for anything else, such as the object's class."""
+    found = getattr(value, method, None)
+    if value is not None and (not callable(found) or (isinstance(value, type) and not hasattr(found, "__self__"))):
+        raise TypeError(f"{name} is {value!r}: give {wanted}")
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Required, TypedDict, Unpack, cast, get_args, overload
 
@@ -125,6 +126,9 @@ def make_tool(
     named = cast("str", name)
     schema, description = options.get("schema"), options.get("description")
     kinds = options.get("argument_kinds")
+    if not isinstance(kinds, Mapping | None):
+        told = "give a mapping such as {'command': 'shell'}"
+        raise ValueError(f"the tool {named!r}: argument_kinds is {kinds!r}: {told}")  # noqa: TRY004 -- as other options
     return Tool(
         named,
         input_schema=schema,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from executor.values._profile import ProfileName
     from executor.values._retry import RetryConfig
@@ -114,14 +115,21 @@ class ToolAnnotations:
         The annotations, from themselves or from a mapping.
 
         Raises:
-            ValueError: A key is not one of the four hints (MCP's spelling ``readOnlyHint`` is understood).
+            ValueError: It is neither, a key is not one of the four hints (MCP's spelling ``readOnlyHint`` is
+                understood), or a hint is not true, false or None.
         """
         if value is None or isinstance(value, ToolAnnotations):
             return value
+        if not isinstance(value, Mapping):
+            told = "give ToolAnnotations, or a mapping such as {'read_only': True}"
+            raise ValueError(f"annotations is {value!r}: {told}")  # noqa: TRY004 -- as other options of tools
         known = {f.name: f.name for f in fields(cls)} | _MCP_HINTS
-        unknown = sorted(set(value) - set(known))
-        if unknown:
-            raise ValueError(f"unknown annotation {unknown[0]!r}: use {', '.join(f.name for f in fields(cls))}")
+        for key, hint in value.items():
+            if key not in known:
+                raise ValueError(f"unknown annotation {key!r}: use {', '.join(f.name for f in fields(cls))}")
+            if not isinstance(hint, bool | None):
+                told = "not true or false, or None for what nobody knows"
+                raise ValueError(f"the annotation {key} is {hint!r}, {told}")  # noqa: TRY004 -- as above
         return cls(**{known[key]: hint for key, hint in value.items()})
 
     def to_dict(self) -> dict[str, bool]:
