@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from executor import hookspecs
+from executor._log import warn
 from executor.errors import PluginLoadError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import click
@@ -66,7 +67,8 @@ class PluginHooks:
         remarks: What its author should know: hooks that do not exist, an order that cannot matter.
 
     Raises:
-        PluginLoadError: pluggy does not take it, or it has a hook wrapper, or two implementations of one hook.
+        PluginLoadError: pluggy does not take it, it is a class whose hooks want an object, or it has a hook wrapper, or
+            two implementations of one hook.
     """
 
     def __init__(self, name: str, plugin: object, origin: Origin, *, trace: bool = False) -> None:
@@ -81,6 +83,7 @@ class PluginHooks:
                 manager.add_hookspecs(type("Specs", (), specs))
         except Exception as error:
             raise PluginLoadError(f"could not be registered: {error}", plugin=name) from error
+        _refuse_class(name, plugin, callers)
         if trace:
             manager.add_hookcall_monitoring(self._trace, lambda *_: None)
         self._callers = {hook: callers[hook] for hook in specs}
@@ -134,6 +137,8 @@ class PluginHooks:
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Give the plugin its configuration. Raises what the plugin raises, as do the next four."""
+        if config and "executor_configure" not in self._callers:
+            warn(f"The plugin {self.name!r} has no settings: {', '.join(map(repr, config))} is not used. Leave it out.")
         self.call("executor_configure", config=config)
 
     def register_tools(self, register: RegisterTool) -> None:
@@ -157,12 +162,24 @@ class PluginHooks:
         self.call("executor_shutdown")
 
 
-def _unmarked(plugin: object, marked: Container[str]) -> Iterable[str]:
+def _refuse_class(name: str, plugin: object, callers: Iterable[str]) -> None:
+    """Raise PluginLoadError for the class of a plugin; one whose hooks are class methods is a plugin itself."""
+    if isinstance(plugin, type) and any(type(_in_class(plugin, hook)) is FunctionType for hook in callers):
+        told = "name the module in the entry point, and the class 'executor_plugin' in it, or register an object of it"
+        raise PluginLoadError(f"{plugin!r} is a class, whose hooks want an object: {told}", plugin=name)
+
+
+def _in_class(plugin: type, name: str) -> object:
+    return next((vars(each)[name] for each in plugin.__mro__ if name in vars(each)), None)
+
+
+def _unmarked(plugin: object, marked: Collection[str]) -> Iterable[str]:
     """Functions with the name of a hook that are not called: what people forget most."""
-    there = set(dir(plugin))
-    for hook in HOOKS:
-        if hook in there and hook not in marked:
-            yield f"its {hook} is not marked with @hookimpl: it is never called"
+    unmarked = [hook for hook in HOOKS if hook in set(dir(plugin)) and hook not in marked]
+    for hook in unmarked:
+        yield f"its {hook} is not marked with @hookimpl: it is never called"
+    if not unmarked and not marked and not isinstance(plugin, ModuleType):
+        yield f"it is {plugin!r}, which has no hooks: does the entry point, or executor_plugin, give what is meant?"
 
 
 class Hooks:

@@ -38,11 +38,12 @@ FACTORY = "executor_plugin"  # in a module: makes the plugin, one for each regis
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A plugin that can be loaded, and `load`, which imports it."""
+    """A plugin that can be loaded, and `load`, which imports it; `entry` is what its entry point names."""
 
     name: str
     load: Callable[[], object]
     origin: Origin
+    entry: str | None = None
 
 
 class Choice:
@@ -72,7 +73,7 @@ def find(*, bundled: bool, entry_points: bool) -> Iterator[Found]:
         for entry in installed(group=GROUP):
             distribution = entry.dist.name if entry.dist else None
             version = entry.dist.version if entry.dist else None
-            yield Found(entry.name, entry.load, Origin(distribution=distribution, version=version))
+            yield Found(entry.name, entry.load, Origin(distribution=distribution, version=version), entry.value)
 
 
 def _may_be_installed() -> bool:
@@ -124,7 +125,8 @@ def load(found: Found) -> tuple[object, float]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a module that calls sys.exit() ends nobody's process
-        raise PluginLoadError(f"could not be imported: {error!r}", plugin=found.name) from error
+        told = "" if found.entry is None else f" as its entry point {found.entry!r} says"
+        raise PluginLoadError(f"could not be imported{told}: {error!r}", plugin=found.name) from error
     return plugin, time.perf_counter() - began
 
 
@@ -133,11 +135,14 @@ def make(plugin: object, name: str) -> object:
     The plugin for one registry: what the module's ``executor_plugin()`` makes, or *plugin* itself.
 
     Raises:
-        PluginLoadError: ``executor_plugin()`` raised.
+        PluginLoadError: ``executor_plugin()`` raised, or cannot be called.
     """
     factory = getattr(plugin, FACTORY, None) if isinstance(plugin, ModuleType) else None
     if factory is None:
         return plugin
+    if not callable(factory):
+        told = f"{FACTORY} is {factory!r}: give the class, or a function without parameters, that makes the plugin"
+        raise PluginLoadError(told, plugin=name)
     try:
         return factory()
     except KeyboardInterrupt:

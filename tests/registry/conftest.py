@@ -21,7 +21,7 @@ class EntryPoint:
     """A stand-in for an installed package's entry point."""
 
     def __init__(self, name, load):
-        self.name, self.load = name, load
+        self.name, self.load, self.value = name, load, f"executor_{name}"
         self.dist = type("Distribution", (), {"name": f"executor-{name}", "version": "1.2"})()
 
 

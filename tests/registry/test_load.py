@@ -126,3 +126,54 @@ def test_a_plugin_that_is_registered_took_no_time_to_load(registry):
     registry.register(object(), "one")
     (row,) = [row for row in registry.describe() if row["name"] == "one"]
     assert row["load_seconds"] == 0.0
+
+
+def test_a_failed_import_names_what_the_entry_point_says(installed):
+    installed(bad=AttributeError("module 'executor_bad' has no attribute 'Plugin'"))
+    registry = PluginRegistry(bundled=False)
+    assert registry.expose_all() == []
+    (failure,) = registry.failures()
+    assert failure.error.startswith("could not be imported as its entry point 'executor_bad' says: AttributeError(")
+
+
+def test_the_class_of_a_plugin_is_refused_in_words_and_one_of_class_methods_is_a_plugin(registry):
+    class Whole:
+        @classmethod
+        @hookimpl
+        def executor_register_tools(cls, register):
+            register("whole", lambda args: cls.__name__)
+
+    with pytest.raises(errors.PluginLoadError, match="is a class, whose hooks want an object: name the module"):
+        registry.register(Plugin, "one")
+    registry.register(Whole, "whole")
+    assert registry.expose("whole")
+    assert ToolExecutor(registry=registry).execute("whole") == (True, "Whole")
+
+
+def test_a_factory_that_cannot_be_called_is_refused_in_words(registry):
+    module = types.ModuleType("made")
+    module.executor_plugin = Plugin()
+    with pytest.raises(errors.PluginLoadError, match=r"executor_plugin is .*: give the class, or a function"):
+        registry.register(module, "one")
+
+
+@pytest.mark.parametrize("plugin", [5, "executor_notes", None, lambda: None])
+def test_an_entry_point_that_leads_to_no_plugin_is_said(installed, caplog, plugin):
+    installed(notes=plugin)
+    registry = PluginRegistry(bundled=False)
+    registry.expose_all()
+    (row,) = registry.describe()
+    assert row["remarks"] == [
+        f"it is {plugin!r}, which has no hooks: does the entry point, or executor_plugin, give what is meant?"
+    ]
+
+
+def test_settings_for_a_plugin_that_has_none_are_said(registry, caplog):
+    class Plain:
+        @hookimpl
+        def executor_register_tools(self, register):
+            register("plain", lambda args: 1)
+
+    registry.register(Plain(), "plain")
+    assert registry.expose("plain", {"thresold": 5})
+    assert "The plugin 'plain' has no settings: 'thresold' is not used" in caplog.text
