@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from executor._json import copy_json
+from executor.errors import InvalidArgumentsError
 from executor.mcp._cache import replace_file
 from executor.mcp._files import entries_of, parse_text
 from executor.mcp._secrets import secrets_of, without_secrets
@@ -46,9 +48,14 @@ class Catalogue:
         Add or replace entries.
 
         Raises:
-            ValueError: An entry holds a secret in the clear, or the file is no JSON.
+            ValueError: An entry holds a secret in the clear or what JSON does not have, or the file is no JSON.
             OSError: The file cannot be written.
         """
+        try:
+            copy_json(dict(entries))
+        except InvalidArgumentsError as error:
+            odd = error.errors[0]
+            raise ValueError(f"{odd['path'] or 'a name'} {odd['message']}: the file is JSON, in UTF-8") from error
         there = self.entries()
         for name, entry in entries.items():
             found = secrets_of(entry)

@@ -45,6 +45,23 @@ def test_a_server_is_added_listed_shown_tested_and_removed(mcp):
     assert mcp.entries() == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("\udcff", "--", "x"), "a name has"),
+        (("a", "--", "x", "\udcff"), "/a/args/0"),
+        (("a", "--env", "A=\udcff", "--", "x"), "/a/env/A"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_its_place(mcp, words, path):
+    told = mcp("add", *words)
+    assert told.exit_code == 2
+    assert "has a lone surrogate at character" in told.stderr
+    assert path in told.stderr
+    assert "codec" not in told.stderr
+    assert not mcp.path.exists()
+
+
 def test_lists_are_tables_for_people(mcp):
     assert "no MCP server is configured" in mcp("list").stderr
     mcp("add", "web", "--url", "https://example.org/mcp")
