@@ -88,7 +88,8 @@ def list_command(app: App, *, as_json: bool, plugin: str | None) -> None:
         return
     show(entries)
     if not shown:
-        app.screen.note("no plugin brings a tool: see 'toolexec plugins list'")
+        told = "no plugin brings a tool" if plugin is None else f"the plugin {plugin!r} brings no tool"
+        app.screen.note(f"{told}: see 'toolexec plugins list'")
 
 
 def _shorten(text: str, limit: int = 100) -> str:

@@ -35,6 +35,12 @@ def test_list_without_any_tool_says_where_to_look(run, monkeypatch):
     assert (result.exit_code, result.stdout, "plugins list" in result.stderr) == (0, "", True)
 
 
+def test_list_of_a_plugin_without_tools_says_so_of_it_alone(run):
+    result = run("tools", "list", "--plugin", "openapi")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "the plugin 'openapi' brings no tool: see" in result.stderr
+
+
 def test_list_of_one_plugin_has_its_tools_only(run, run_json):
     assert [tool["name"] for tool in run_json("tools", "list", "--plugin", "echo")] == ["echo"]
     result = run("tools", "list", "--plugin", "nosuch")
