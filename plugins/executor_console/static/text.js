@@ -108,7 +108,8 @@ const UNFINISHED = /\x1b(?:\[[0-?]*[ -/]*|[\]P_^X][^\x07\x1b]{0,500}\x1b?|[ -/]*
 export class Screen {
   constructor(limit = 200_000) {
     this.limit = limit;
-    this.text = "";
+    this.lines = ""; // the whole ones
+    this.line = ""; // the last one, which may be written anew many thousand times
     this.rest = "";
     this.back = false;
   }
@@ -120,14 +121,17 @@ export class Screen {
     text = text.slice(0, text.length - this.rest.length).replace(ESCAPES, "");
     for (const part of text.split(/([\r\n\b])/)) {
       if (part === "\r") this.back = true;
-      else if (part === "\n") [this.text, this.back] = [`${this.text}\n`, false];
-      else if (part === "\b") this.text = this.text.replace(/[^\n]$/, "");
+      else if (part === "\n") [this.lines, this.line, this.back] = [`${this.lines}${this.line}\n`, "", false];
+      else if (part === "\b") this.line = this.line.slice(0, -1);
       else if (part) {
-        if (this.back) this.text = this.text.slice(0, this.text.lastIndexOf("\n") + 1);
-        [this.text, this.back] = [this.text + part.split("\t").map(visible).join("\t"), false];
+        const said = part.split("\t").map(visible).join("\t");
+        [this.line, this.back] = [this.back ? said : this.line + said, false];
       }
     }
-    if (this.text.length > this.limit) this.text = `…\n${this.text.slice(-this.limit / 2)}`;
-    return this.text;
+    const all = this.lines + this.line;
+    if (all.length <= this.limit) return all;
+    const left = `…\n${all.slice(-this.limit / 2)}`, end = left.lastIndexOf("\n") + 1;
+    [this.lines, this.line] = [left.slice(0, end), left.slice(end)];
+    return left;
   }
 }

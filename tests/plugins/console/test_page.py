@@ -189,6 +189,21 @@ def test_tasks_of_all_processes_are_followed_and_cancelled(scene, assistant, tmp
     expect(page.locator("#count-running")).to_have_text("0")
 
 
+def test_a_line_that_is_written_anew_without_end_holds_the_page_up_for_no_time(common):
+    *_, page = common
+    told = page.evaluate("""async () => {
+      const { Screen } = await import("/text.js");
+      const screen = new Screen(), began = performance.now();
+      screen.write("a line\\n".repeat(25_000));
+      const end = screen.write("\\r50 %\\b\\b\\b1 %".repeat(20_000)).slice(-11);
+      const short = new Screen(20);
+      return [end, performance.now() - began, short.write("one\\ntwo\\nthree\\nfour\\nfive"), short.write("\\rsix")];
+    }""")
+    assert told[0] == "a line\n51 %"
+    assert told[1] < 3000  # it was 6 s where nothing else ran, for 64 KB
+    assert told[2:] == ["…\n\nfour\nfive", "…\n\nfour\nsix"]
+
+
 def test_history_explains_itself_and_tries_a_rule(scene):
     _, assistant, page = scene
     assistant.call("1", "runCommand", {"command": "git push --force origin main"})
