@@ -55,7 +55,7 @@ def test_typing_into_a_question_that_goes_selects_and_answers_no_other_one(scene
     page.keyboard.type("ked, and now do", delay=20)  # "k" would select the other one, "n" and "d" answer it
     assert page.evaluate("document.activeElement.id") == "waiting"
     assert not asked.said
-    page.wait_for_function("at => performance.now() > at", arg=page.evaluate("performance.now() + 700"))
+    page.evaluate("() => new Promise((go) => setTimeout(go, 750))")
     page.keyboard.press("j")  # after a pause a key is a key again
     expect(card_of(page, "dangerous")).to_be_focused()
 
@@ -64,16 +64,17 @@ def test_a_question_that_is_pulled_down_as_the_page_ends_is_dead_for_a_moment(sc
     *_, page = scene
     page.set_viewport_size({"width": 700, "height": 500})
     asked("above", text=TALL)
+    ready(card_of(page, "above"))  # the one that comes first stands first
     withdraw = asked("below", text=TALL)
     page.evaluate(SHOW_QUESTIONS_ALONE)
     ready(card_of(page, "below"))
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.evaluate("scrollTo(0, 1e6)")
     above = ready(card_of(page, "above"))
     before = above.bounding_box()["y"]
     page.evaluate(PRESS_WHAT_IS_PULLED)
     withdraw()
     expect(card_of(page, "below")).to_have_count(0)
-    page.wait_for_function("window.wasDead !== undefined")
+    page.evaluate("async () => { while (window.wasDead === undefined) await new Promise(requestAnimationFrame); }")
     assert above.bounding_box()["y"] > before + 100
     assert page.evaluate("window.wasDead")
     assert not asked.said
