@@ -27,7 +27,7 @@ _LARGEST_DIRECTORY = 2 << 20  # bytes that a ZIP archive may say of its files, s
 _VERSION = re.compile(r";\d*\Z")
 _UNICODE_PATH = 0x7075  # the extra field of a ZIP archive with another name, which unzip takes
 _LARGEST_PATCH = 8 << 20  # bytes
-_NAMING = re.compile(rb"(?:\+\+\+|---|\*\*\*|Index:|rename to|copy to|rename from|diff --git)[ \t]")
+_NAMING = re.compile(rb"(?:\+\+\+|---|\*\*\*|Index:|(?:rename|copy) (?:to|from)|diff --git)[ \t]")
 _ESCAPED = re.compile(rb'"[^"]*\\')
 _UNREADABLE = (
     OSError, ValueError, EOFError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
@@ -129,6 +129,14 @@ def _extra_fields(extra: bytes) -> Iterator[int]:
     while len(extra) >= 4:
         yield int.from_bytes(extra[:2], "little")
         extra = extra[4 + int.from_bytes(extra[2:4], "little") :]
+
+
+def names_in_patch(file: IO[bytes]) -> tuple[str, ...] | None:
+    """The same of a patch that is no file."""
+    try:
+        return tuple(_in_patch(file))
+    except _UNREADABLE:
+        return None
 
 
 def _in_patch(file: IO[bytes]) -> Iterable[str]:

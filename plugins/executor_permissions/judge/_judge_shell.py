@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _broad, _lexical, _programs, _shell
 from executor_permissions.judge._editors import EDITORS
+from executor_permissions.judge._findings import Finding
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, secret_in, sent_to, takes_orders
-from executor_permissions.judge._shell_files import Finding, Operands
+from executor_permissions.judge._shell_files import Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
     Judged,

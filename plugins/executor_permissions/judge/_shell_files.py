@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import re
 from itertools import chain, filterfalse
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._findings import Finding, finding_of, softened, worse
 from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError
@@ -16,6 +17,7 @@ from executor_permissions.judge._secrets import is_secret, may_be_secret, secret
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
 from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge._shell_search import Searches
+from executor_permissions.judge._shell_unpacked import kept_in
 from executor_permissions.judge._shell_unseen import given_unseen, may_be_opened, patterns_of
 from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
 from executor_permissions.judge.options import walk
@@ -28,29 +30,12 @@ if TYPE_CHECKING:
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._words import Command
 
-Verdict = Literal["deny", "maybe", "ask"]
-_ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
-
 _LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _WILDCARD = re.compile(r"[*?\[]")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
-
-
-class Finding(NamedTuple):
-    """
-    What is wrong with a file that a command names.
-
-    Attributes:
-        verdict: ``deny``; ``maybe``: only the running shell knows whether it is; ``ask``: no rule may cover it.
-        rule: The rule that is about it, or None.
-    """
-
-    verdict: Verdict
-    reason: str
-    rule: str | None = None
 
 
 class Operands:
@@ -91,13 +76,17 @@ class Operands:
         if program in TEXTS and not self.lists_names:
             return None
         words, worst = looked_at(program, command.words), None
-        if changed or linked or affects_further_names(command) or not self._are_usual(words, folders):
+        unpacked = kept_in(command, folders, self._rules, self._links, plain=not (changed or linked))
+        if unpacked is None:
+            return Finding("maybe", "the patch that git applies cannot be looked at")
+        if changed or linked or unpacked or affects_further_names(command) or not self._are_usual(words, folders):
             effect = Effect(command)
             made = effect.makes()
             worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
-            for word, role in (*operands(program, words), *((path, "path") for path in made)):
+            further = (*((path, "path") for path in made), *((path, "name") for path in unpacked))
+            for word, role in (*operands(program, words), *further):
                 for finding in self._word(word, program, folders, effect):
-                    worst = _worse(worst, finding if role == "path" else _softened(finding))
+                    worst = worse(worst, finding if role == "path" else softened(finding))
                     if worst.verdict == "deny":
                         return worst
                 for finding in self._somewhere(word) if changed and worst is None else ():
@@ -168,7 +157,7 @@ class Operands:
                 look = self._path if type(path) is str else self._glob
                 found = look(path, folder, "", WRITES if writes else READS)
             for finding in found:
-                worst = _worse(worst, finding)
+                worst = worse(worst, finding)
         return worst
 
     def _unsettled(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
@@ -232,7 +221,7 @@ class Operands:
         changed = (self.changes_listed and effect.lists()) or (self.is_followed and effect.links())
         for one in found:
             if one.kept != "write" or changed or not effect.reads(text):
-                yield _finding(one, place.written, program)
+                yield finding_of(one, place.written, program)
         if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
             yield Finding("ask", f"{place.written} may hold secrets")
         if effect.moves:
@@ -329,8 +318,8 @@ class Operands:
                 return
             for one in self._rules.may_become(pattern):
                 if one.kept != "write" or not effect.reads(text):
-                    finding = _finding(one, one.path, program)
-                    yield finding if one.kept == "own" and not effect.reads(text) else _softened(finding)
+                    finding = finding_of(one, one.path, program)
+                    yield finding if one.kept == "own" and not effect.reads(text) else softened(finding)
             secret = next((place for place in secret_places(self._home) if may_meet(pattern, place)), None)
             if secret is not None or is_secret(pattern, self._home):
                 yield Finding("ask", f"{secret or pattern} may hold secrets")
@@ -378,22 +367,3 @@ class Operands:
         self._entries += count
         if self._entries > _MOST_ENTRIES:
             raise UnclearPathError("it has a pattern for more files than are looked at")
-
-
-def _finding(one: Found, path: str, program: str) -> Finding:
-    if one.kept == "own":
-        rule, reason = "(the policy's own files)", f"{path} belongs to the permission policy"
-        return Finding("maybe" if program == "git" else "deny", reason, rule)
-    if one.kept == "read":
-        return Finding("deny", f"{path} is kept from every program by the rule {one.rule!r}", one.rule)
-    return Finding("maybe" if one.kept == "write" else "ask", f"{path} is blacklisted for other tools", one.rule)
-
-
-def _softened(finding: Finding) -> Finding:
-    return finding._replace(verdict="maybe") if finding.verdict == "deny" else finding
-
-
-def _worse(one: Finding | None, other: Finding) -> Finding:
-    if one is None:
-        return other
-    return one if _ORDER.index(one.verdict) <= _ORDER.index(other.verdict) else other

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._findings import Finding
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._rules import ShellIndex, ShellRule
-    from executor_permissions.judge._shell_files import Finding
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tokens import TokenPattern
     from executor_permissions.judge._walk import Step

@@ -1,5 +1,6 @@
 """Which archive or patch a command unpacks, and where."""
 
+# ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations
 
 import re
@@ -14,6 +15,10 @@ UNPACKERS = frozenset({"tar", "gtar", "bsdtar", "unzip", "patch", "7z", "7za", "
 _EXTRACTING = frozenset({"--extract", "--get"})
 _ZIP_LOOKS = re.compile(r"-[a-zA-Z]*[lvtpcz]|-Z|--help|--version")
 _PATCH_LOOKS = frozenset({"--dry-run", "--help", "--version", "-v"})
+# Of git: they apply nothing, or go on with what was looked at when it began.
+_GIT_LOOKS = frozenset(
+    "--check --stat --numstat --summary --abort --quit --skip --continue --resolved -r --show-current-patch".split()
+)
 _GIT = re.compile(r"(?:\A|/)(?:\.git|git~1)[. ]*(?:/|\Z)", re.IGNORECASE)  # as file systems may take it
 
 
@@ -74,6 +79,23 @@ def _by_patch(command: Command) -> Unpacked:
     if given or read:
         return Unpacked(given or read, "patch", folder)
     return Unpacked(operands[1] if len(operands) == 2 and not command.stdin else None, "patch", folder)
+
+
+def patches_of_git(command: Command) -> list[Unpacked]:
+    """
+    The patches that git applies; one without a file if they come from the input.
+
+    Into a ``.git``, and out of the repository, git writes for none of them.
+    """
+    words = command.words
+    at = next((i for i, word in enumerate(words) if word in ("apply", "am")), 0)
+    options = {word for word in words[at:] if word[:1] == "-"}
+    if not at or not options.isdisjoint(_GIT_LOOKS):
+        return []
+    folder = "".join(f"{words[i + 1]}/" for i in range(at - 1) if words[i] == "-C")
+    files = [word if word[:1] == "/" else folder + word for word in words[at + 1 :] if word[:1] != "-"]
+    read = [one.target for one in command.redirects if not one.writes and not one.is_text]
+    return [Unpacked(one, "patch", folder) for one in files or read] or [Unpacked(None, "patch", folder)]
 
 
 def _after(words: list[str], option: str) -> str:
