@@ -50,7 +50,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,256}\Z")
 _DEFAULTS = {"listFiles": {"path": "."}, "searchFiles": {"path": "."}}  # what an argument means that is left out
 _FILE_TOOLS = {"writeFile": ("writeFile", "write_file"), "readFile": ("readFile", "read_file")}
 _MAX_PLANS = 512  # tools whose rules are kept at hand; more of them are compiled anew
-_MAX_CARRIED = 4
+_MAX_CARRIED = 5  # within one another
 
 
 class Judge:
@@ -217,7 +217,7 @@ class Judge:
             raise InvalidError("the arguments are no object", deny=True)
         check_tree(args)
         if plan.tool in CARRIERS:
-            return self._carried(plan, args, grants, scene)
+            return self._carried(plan.tool, args, grants, scene)
         if plan.tool in _DEFAULTS:
             args = {**_DEFAULTS[plan.tool], **args}
         granted = self._calls.granted(grants, plan, args, scene) if grants is not None else None
@@ -237,11 +237,9 @@ class Judge:
         denied = self._calls.denied(plan, args, scene)
         if denied is None or denied.verdict != "deny":
             denied = denied_by_grant(granted) or denied
-        if denied is not None:
-            return denied
-        asked = self._calls.asked(plan, args, scene)
-        if asked is not None:
-            return asked
+        ruled = denied or self._calls.asked(plan, args, scene)
+        if ruled is not None:
+            return ruled
         unclear = self._calls.unclear(plan, args, scene, read_only=read_only)
         if granted is not None and unclear is None:
             return by_grant(granted, ())
@@ -252,21 +250,23 @@ class Judge:
             return Decision("ask", unclear, "default")
         return self._default(plan.tool, (), unclear)
 
-    def _carried(self, plan: Plan, args: dict[str, Any], grants: Grants | None, scene: Scene) -> Decision:
+    def _carried(self, tool: Any, args: Any, grants: Grants | None, scene: Scene) -> Decision:
         """A tool that starts another call: the inner call is judged, and rules about the carrier hold as well."""
-        tool, inner = args.get("tool_name"), args.get("arguments", {})
-        if plan.deny.whole is not None:
-            return decided(denied_part(plan.tool, plan.deny.whole))
+        maybe = asked = None
         for _ in range(_MAX_CARRIED):
-            if not isinstance(tool, str) or tool not in CARRIERS or not isinstance(inner, dict):
+            if not isinstance(tool, str) or tool not in CARRIERS or not isinstance(args, dict):
                 break
-            tool, inner = inner.get("tool_name"), inner.get("arguments", {})
+            plan = self._planned(tool, None)
+            maybe = self._calls.denied_by_rule(plan, args, scene) or maybe
+            if maybe is not None and maybe.verdict == "deny":
+                return maybe
+            asked = asked or self._calls.asked(plan, args, scene)
+            tool, args = args.get("tool_name"), args.get("arguments", {})
         if not isinstance(tool, str) or tool in CARRIERS:
             raise InvalidError("the call that it carries cannot be told", deny=True)
-        decision = self.decide(tool, inner, grants=grants, cwd=scene.base, resolve=scene.resolve)
-        if plan.ask.whole is not None and decision.verdict == "allow":
-            return decided(asked_part(plan.tool, plan.ask.whole))
-        return decision
+        decision = self.decide(tool, args, grants=grants, cwd=scene.base, resolve=scene.resolve)
+        ruled = maybe or (asked if decision.verdict == "allow" else None)
+        return decision if ruled is None or decision.verdict == "deny" else ruled
 
     def is_plain(self, args: object) -> bool:
         """Whether no value has to be looked into: an object of scalars that do not name the policy's own files."""

@@ -81,13 +81,17 @@ class CallJudge:
 
     def denied(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         """The decision of the blacklist: to deny, to ask where it may mean the call, or none."""
+        ruled = self.denied_by_rule(plan, args, scene)
+        if ruled is not None and ruled.verdict == "deny":
+            return ruled
+        return (self._names_protected(plan, args, scene) if self._protected else None) or ruled
+
+    def denied_by_rule(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
+        """The same of the rules alone, without the policy's own files."""
         found = self._found(plan.deny, plan, args, scene) if plan.denies else None
-        if found is not None and found[1] == 2:
-            return decided(denied_part(*found[0]))
-        protected = self._names_protected(plan, args, scene) if self._protected else None
-        if protected is not None:
-            return protected
-        return decided(maybe_denied_part(*found[0])) if found is not None else None
+        if found is None:
+            return None
+        return decided(denied_part(*found[0]) if found[1] == 2 else maybe_denied_part(*found[0]))
 
     def asked(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         """The decision of the rules to ask, if one of them is or may be about the call."""

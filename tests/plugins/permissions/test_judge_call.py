@@ -388,6 +388,24 @@ def test_arguments_rules_for_shell_commands_are_beginnings():
     assert misjudged(fits, table) == []
 
 
+def test_rules_about_the_arguments_of_a_carrier_hold():
+    carrier, rule = "startBackgroundTask", {"startBackgroundTask": {"tool_name": ["deploy"]}}
+    call = {"tool_name": "deploy", "arguments": {}}
+    nested = {"tool_name": carrier, "arguments": call}
+    forms = [
+        {"arguments": rule},
+        {"patterns": [f"{carrier}(tool_name=deploy)"]},
+        {"patterns": [f"{carrier}(*deploy*)"]},
+    ]
+    for listed, expected in (("blacklist", "deny"), ("ask", "ask")):
+        for form in forms:
+            judge = policy(**{listed: form}, whitelist={"tools": ["deploy", "t", carrier]})
+            assert [judge.decide(carrier, one).verdict for one in (call, nested)] == [expected, expected]
+            assert judge.decide(carrier, {"tool_name": "t"}).verdict == "allow"
+    kept = policy(blacklist={"patterns": ["*secret*"]}, whitelist={"tools": ["t"]})
+    assert kept.decide(carrier, {"tool_name": "t", "label": "secret"}).verdict == "deny"
+
+
 def test_carriers_are_judged_as_the_call_that_they_carry():
     judge = policy(
         defaultPolicy="allow", whitelist={"tools": ["t"]}, blacklist={"tools": ["bad"], "patterns": ["rm *"]}
