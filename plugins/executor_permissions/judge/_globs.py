@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 STAR = "*"
 ANY = "**"  # a wildcard among the characters of a glob
@@ -98,6 +98,23 @@ class Wildcard(NamedTuple):
                 return False
             at = found + len(piece)
         return True
+
+
+class Texts(NamedTuple):
+    """Many texts that many globs are compared with: all as one text tell at once of most globs that none fits."""
+
+    texts: tuple[str, ...]
+    joined: str
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """Of *texts*, each once."""
+        found = tuple(dict.fromkeys(texts))
+        return cls(found, "\n".join(found))
+
+    def have(self, glob: Wildcard) -> bool:
+        """Whether *glob* fits one of them."""
+        return all(piece in self.joined for piece in glob.pieces) and any(map(glob.fits, self.texts))
 
 
 class TreeWildcard(NamedTuple):

@@ -13,7 +13,7 @@ from executor_permissions.judge._path_texts import may_be_one, may_become, place
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._rules import OURS
 from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
-from executor_permissions.judge._values import PATH_NAMES, guess_kind, scalars, signature, spelled
+from executor_permissions.judge._values import PATH_NAMES, anywhere, guess_kind, scalars
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
 
 if TYPE_CHECKING:
@@ -122,11 +122,8 @@ class CallJudge:
             if name in args:
                 for text, rule in values:
                     yield rule.catches(args[name], scene), f"{plan.tool} {name}", text
-        if rules.anywhere:
-            texts, others = tuple(signature(plan.tool, args)), spelled(args)
-            for wildcard, text in rules.anywhere:
-                fits = any(map(wildcard.fits, texts)) or any(map(wildcard.folded().fits, others))
-                yield 2 if fits else 0, plan.tool, text
+        for wildcard, text in rules.anywhere:
+            yield anywhere(wildcard, plan.tool, args, scene), plan.tool, text
 
     def allowed(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         rules = plan.allow

@@ -7,10 +7,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from executor_permissions.judge._call_patterns import Call, split_call, typed
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
 from executor_permissions.judge._scene import Scene
 from executor_permissions.judge._tokenize import OPERATORS, as_text, tokenize, unquoted
-from executor_permissions.judge._values import Call, CallPattern, ValueRule, guess_kind, split_call, typed
+from executor_permissions.judge._values import CallPattern, ValueRule, guess_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

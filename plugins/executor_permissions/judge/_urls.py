@@ -195,13 +195,25 @@ def _climbs(rest: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=16)
-def _spellings(value: str) -> tuple[frozenset[str], frozenset[str], bool]:
-    """All that *value* may mean, also without schemes, and whether its host is plainly written."""
-    found = readings(value)
-    texts = {value.strip().casefold(), *(read.text.casefold() for read in found)}
-    bare = {*texts, *((read.host + read.rest).casefold() for read in found)}
-    return frozenset(texts), frozenset(bare), _host_is_plain(value)
+class Spellings(NamedTuple):
+    """All that an address may mean: with schemes, also without, and whether its host is plainly written."""
+
+    texts: frozenset[str]
+    bare: frozenset[str]
+    is_plain: bool
+
+
+def spellings_of(value: str) -> Spellings:
+    """All that *value* may mean. What is `plain` needs a tenth of the time."""
+    read, written = plain(value), _AUTHORITY.match(value)
+    if read is not None and written is not None:
+        rests = {read.rest, unquote(read.rest), rest := value[written.end() :] or "/", unquote(rest)}
+        found = [read._replace(rest=rest) for rest in rests]
+    else:
+        found = readings(value)
+    texts = {value.strip().casefold(), *(one.text.casefold() for one in found)}
+    bare = {*texts, *((one.host + one.rest).casefold() for one in found)}
+    return Spellings(frozenset(texts), frozenset(bare), read is not None or _host_is_plain(value))
 
 
 def readings(text: str) -> list[Parsed]:
@@ -269,17 +281,16 @@ class UrlRule:
             return scheme.fits(read.scheme) and is_host and rest.fits(read.rest)
         return read.text == self._exact
 
-    def catches(self, value: str) -> Match:
+    def catches(self, value: Spellings) -> Match:
         """
         Whether *value* begins as the rule does, in any reading of it.
 
         Returns:
             2 if it does, 1 if nobody can tell where it leads, 0 if it leads elsewhere.
         """
-        texts, bare, is_plain = _spellings(value)
-        if any(map(self._begins, bare if self._bare else texts)):
+        if any(map(self._begins, value.bare if self._bare else value.texts)):
             return 2
-        return 0 if is_plain else 1
+        return 0 if value.is_plain else 1
 
     def _begins(self, text: str) -> bool:
         if self._glob is not None:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge import _lexical
-from executor_permissions.judge._globs import Wildcard, literal, pieces_of
+from executor_permissions.judge._globs import Texts, Wildcard, literal, pieces_of
 from executor_permissions.judge._path_texts import is_plain, may_become
 from executor_permissions.judge._paths import PathRule, UnclearPathError, under
 from executor_permissions.judge._plain_value import SHELL_MARKS, is_more_than_one, is_plain_for
@@ -30,9 +29,8 @@ _SURE_PATH_NAMES = PATH_NAMES - set("source target from to input output root des
 URL_NAMES = frozenset({"url", "uri", "urls", "endpoint", "href"})
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~(?:/|\Z)|\.\.?(?:/|\Z))")
 _LONGEST_NUMBER = 64
-_MOST_WORDS = 200  # of a text that may be addresses
-_MOST_SPELLED = 2000
 _ENCODED = re.compile(r"://|%[0-9A-Fa-f]{2}|\\")  # in an address that may be spelled otherwise
+_OF_HOST = re.compile("[.:[\u3002\uff0e\uff61]")  # in the name of a host, or behind the scheme in front of it
 _BETWEEN = re.compile(r"[\s,;|]+")  # words, and the items of a list that is a text
 _DOT = re.compile("[.\u3002\uff0e\uff61]")
 
@@ -61,19 +59,26 @@ def scalars(value: Any, depth: int = 0) -> Iterator[Any]:
         yield value
 
 
-def addresses(value: str) -> Iterator[str]:
+def addresses(value: str, scene: Scene) -> Iterator[str]:
     """The addresses in *value* as a server may be asked for them: without a user, in small letters, decoded."""
-    for word in value.split(maxsplit=_MOST_WORDS)[:_MOST_WORDS]:
-        if _ENCODED.search(word) or (not word.isascii() and _DOT.search(word)):
-            from executor_permissions.judge._urls import readings  # for what may be one in another spelling
-
-            for read in readings(word):
+    for word in value.split():
+        if _may_be_spelled_otherwise(word):
+            for read in scene.readings(word):
                 bare = (read.host + read.rest).casefold()
                 yield bare if word[-1:] == "/" else bare.removesuffix("/")
                 if "://" in word:
                     yield read.text.casefold()
         elif "." in word:
             yield word.casefold()
+
+
+def _may_be_spelled_otherwise(word: str) -> bool:
+    """Whether *word* may be an address for those who decode it, or take a backslash for a slash."""
+    if "%" in word or "://" in word:
+        return _ENCODED.search(word) is not None
+    return ("\\" in word and _OF_HOST.search(word) is not None) or (
+        not word.isascii() and _DOT.search(word) is not None
+    )
 
 
 class ValueRule:
@@ -164,10 +169,12 @@ class ValueRule:
         if self._path is not None and item:
             return self._catches_path(self._path, item, scene)
         if self._url is not None:
-            return self._url.catches(item)
+            url = scene.url(item)
+            return self._url.catches(url) if url is not None else 1
         if self._glob is not None:
             fits = self._glob.fits(item) or any(map(self._folded.fits, _statements(item)))
-            return 2 if fits or any(map(self._folded.fits, addresses(item))) else 0
+            fits = fits or any(map(self._folded.fits, addresses(item, scene)))
+            return 2 if fits else 1 if scene.left_out else 0
         return 2 if self._in_text(item) else 0
 
     def _catches_path(self, rule: PathRule, item: str, scene: Scene) -> Match:
@@ -211,7 +218,7 @@ def _statements(item: str) -> Iterator[str]:
     """*item* with its blanks as they are and as one each, and what stands behind each ``;`` of it."""
     folded = item.strip().casefold()
     yield folded
-    for one in folded.split(";", _MOST_WORDS):
+    for one in folded.split(";"):
         yield " ".join(one.split())
 
 
@@ -287,8 +294,8 @@ class CallPattern:
         """Whether every argument that it names fits (2), or may (1)."""
         worst: Match = 2
         anything = self._anything
-        if anything is not None and not any(map(anything.fits, signature(self.tool, args))):
-            worst = 2 if any(map(anything.folded().fits, spelled(args))) else 0
+        if anything is not None:
+            worst = anywhere(anything, self.tool, args, scene)
         for name, rule in self.arguments.items() if worst else ():
             match = rule.catches(args[name], scene) if name in args else 0
             if not match:
@@ -297,11 +304,23 @@ class CallPattern:
         return worst
 
 
-def spelled(args: Mapping[str, Any]) -> list[str]:
-    """The `addresses` in a call, as they are and as ``name=address``; of very many the first."""
-    items = ((name, item) for name in sorted(args) for item in scalars(args[name]) if isinstance(item, str))
-    texts = (text for name, item in items for one in addresses(item) for text in (one, f"{name}={one}"))
-    return list(islice(texts, _MOST_SPELLED))
+def anywhere(glob: Wildcard, tool: str, args: Mapping[str, Any], scene: Scene) -> Match:
+    """Whether *glob* fits a text of the call, or an address in it (2), or may (1)."""
+    texts = scene.texts.get(id(args))  # the same for every rule, as long as the call is judged
+    if texts is None:
+        texts = scene.texts[id(args)] = Texts.of(signature(tool, args)), Texts.of(_spelled(args, scene))
+    if texts[0].have(glob) or texts[1].have(glob.folded()):
+        return 2
+    return 1 if scene.left_out else 0
+
+
+def _spelled(args: Mapping[str, Any], scene: Scene) -> Iterator[str]:
+    """The `addresses` in a call, as they are and as ``name=address``."""
+    for name in sorted(args):
+        for item in dict.fromkeys(scalars(args[name])):
+            for one in addresses(item, scene) if isinstance(item, str) else ():
+                yield one
+                yield f"{name}={one}"
 
 
 def signature(tool: str, args: Mapping[str, Any]) -> Iterator[str]:
@@ -316,77 +335,3 @@ def signature(tool: str, args: Mapping[str, Any]) -> Iterator[str]:
     inside = ", ".join(named)
     yield inside
     yield f"{tool}({inside})"
-
-
-_TOOL = re.compile(r"[A-Za-z0-9_.:*-]+")
-_NAMED = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=")
-
-
-class Call(NamedTuple):
-    """The tool, the named arguments, and the glob for whichever argument, of a pattern with brackets."""
-
-    tool: str
-    arguments: dict[str, str]
-    anything: str | None
-
-
-def split_call(text: str) -> Call | None:
-    """
-    What a pattern with brackets is made of; None if it has none.
-
-    A value goes on to the next ``, name=``; in quotes it may hold anything. The first may be a glob without a name.
-
-    Raises:
-        ValueError: It is not of the form ``tool(name=value, …)``.
-    """
-    text = text.strip()
-    tool = _TOOL.match(text)
-    if tool is None or not text.startswith("(", tool.end()) or not text.endswith(")"):
-        return None
-    rest = text[tool.end() + 1 : -1].strip()
-    arguments: dict[str, str] = {}
-    anything: str | None = None
-    while rest:
-        named = _NAMED.match(rest)
-        if named is None:
-            value, behind = _take_value(rest)
-            if anything is not None or arguments or literal(value) is not None:
-                raise ValueError(f"{rest!r} is not of the form name=value")
-            anything, rest = value, behind
-            continue
-        value, rest = _take_value(rest[named.end() :].lstrip())
-        if named[1] in arguments:
-            raise ValueError(f"the argument {named[1]!r} stands twice")
-        arguments[named[1]] = value
-    return Call(tool[0], arguments, anything)
-
-
-def _take_value(rest: str) -> tuple[str, str]:
-    if rest[:1] in ("'", '"'):
-        end = rest.find(rest[0], 1)
-        if end < 0:
-            raise ValueError(f"the quote {rest[0]} is not closed")
-        following = rest[end + 1 :].lstrip()
-        if following and not following.startswith(","):
-            raise ValueError(f"{following!r} behind a quoted value")
-        return rest[: end + 1], following[1:].lstrip()
-    comma = rest.find(",")
-    while comma >= 0:
-        if _NAMED.match(rest, comma + 1):
-            return rest[:comma].rstrip(), rest[comma + 1 :].lstrip()
-        comma = rest.find(",", comma + 1)
-    return rest.strip(), ""
-
-
-def typed(text: str) -> Any:
-    """The value a pattern's text stands for: ``true``, ``5`` and ``null`` are typed, what is quoted is text."""
-    if text[:1] in ("'", '"'):
-        return text[1:-1]
-    words: dict[str, Any] = {"true": True, "false": False, "null": None}
-    if text in words:
-        return words[text]
-    if re.fullmatch(r"-?(0|[1-9]\d*)", text) and len(text) < 19:
-        return int(text)
-    if re.fullmatch(r"-?\d+\.\d+", text):
-        return float(text)
-    return text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from executor_permissions.judge._call_patterns import split_call
 from executor_permissions.judge._rules import LISTS
 from executor_permissions.judge._tokenize import tokenize
-from executor_permissions.judge._values import split_call
 from executor_permissions.store._channel import TYPES
 from executor_permissions.store._content import KINDS
 

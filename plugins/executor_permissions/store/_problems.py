@@ -11,11 +11,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from executor_permissions.judge._call_patterns import split_call, typed
 from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
 from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Placeholders
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
-from executor_permissions.judge._values import guess_kind, split_call, typed
+from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
 from executor_permissions.judge.options import is_known
 from executor_permissions.store._notations import about_path, about_pattern, about_tool
