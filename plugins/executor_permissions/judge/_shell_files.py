@@ -78,7 +78,7 @@ class Operands:
         words, worst = looked_at(program, command.words), None
         unpacked = kept_in(command, folders, self._rules, self._links, plain=not (changed or linked))
         if unpacked is None:
-            return Finding("maybe", "the patch that git applies cannot be looked at")
+            return Finding("ask", "the patch that git applies cannot be looked at")
         if changed or linked or unpacked or affects_further_names(command) or not self._are_usual(words, folders):
             effect = Effect(command)
             made = effect.makes()

@@ -72,7 +72,7 @@ def test_what_an_archive_writes_is_kept_as_the_files_are(verdict):
         assert verdict(command) == verdict(command, "allow") == "ask"
 
 
-def test_a_patch_that_nobody_can_look_at_is_asked_about(verdict):
+def test_no_rule_covers_a_patch_that_nobody_can_look_at(verdict):
     for command in ("git diff | git apply -R", "git am", "git apply src"):
         assert verdict(command) == "ask"
 
