@@ -70,17 +70,24 @@ class Switched(NamedTuple):
 
 
 class Addressed(NamedTuple):
-    """The addresses of a rule, ``curl https://x.org/* *``, and how many words it spells out."""
+    """
+    The addresses of a rule, ``curl https://x.org/* *``.
+
+    Attributes:
+        spelled: How many words the rule spells out.
+        free: Which of those are wildcards of which it says nothing: the first of ``curl * https://x.org/*``.
+    """
 
     addresses: tuple[Wild, ...]
     spelled: int
+    free: frozenset[int]
 
     def holds(self, words: list[str]) -> bool:
         """Whether no further word of a command is an address that the rule does not name."""
         from executor_permissions.judge.options._tables import grammar_of
 
         options = grammar.options if (grammar := grammar_of(words[0])) is not None else {}
-        at = self.spelled
+        at = 1
         while at < len(words):
             word, takes_next = words[at], _takes_next(words[at], options)
             name, _, value = word.partition("=")
@@ -90,7 +97,8 @@ class Addressed(NamedTuple):
                 value = word
             else:
                 value = ""
-            if value and not any(one.covers(value) for one in self.addresses):
+            is_further = at >= self.spelled or at in self.free
+            if value and is_further and not any(one.covers(value) for one in self.addresses):
                 return False
             at += 2 if takes_next else 1
         return True
@@ -111,7 +119,9 @@ def pinned(tokens: Sequence[str]) -> Iterator[Pinned | Switched | Addressed]:
     """The addresses of a rule; the options among its *tokens*, each with a value, behind it or a ``=``, or without."""
     addresses = addresses_of(tokens)
     if addresses:
-        yield Addressed(addresses, len(tokens))
+        own = {one.at for one in addresses}
+        free = frozenset(at for at, token in enumerate(tokens) if at and STAR in token and at not in own)
+        yield Addressed(addresses, len(tokens), free)
     for token, following in pairwise((*tokens[1:], "-")):
         name, equals, _ = token.partition("=")
         if name[:1] != "-" or not name.strip("-") or STAR in name:

@@ -170,7 +170,7 @@ class TokenPattern:
             from executor_permissions.judge._pinned import pinned  # few rules that allow have any
             from executor_permissions.judge._wild import wild_words
 
-            self._wild = (*wild_words(self.tokens), *(pinned(self.tokens) if self.tail else ()))
+            self._wild = (*wild_words(self.tokens), *pinned(self.tokens))
         return all(one.holds(words) for one in self._wild)
 
     def _reaches(self, command: Command) -> bool:

@@ -137,6 +137,8 @@ PINNED = [
     ("go build -n *", ["go build -n ./...", "go build -n -v ./..."], ["go build -n -n=false ./...", "go build -n --n=false ./..."]),
     ("foo --dry-run *", ["foo --dry-run x", "foo --dry-run -- --no-dry-run"], ["foo --dry-run --no-dry-run x", "foo --dry-run --dry-run=0"]),
     # nor is another address named
+    ("curl * https://x.org/*", ["curl -s https://x.org/a"], ["curl https://y.org https://x.org/a", "curl y.org https://x.org/a", "curl --url=https://y.org https://x.org/a"]),
+    ("curl -H * https://x.org/*", ["curl -H a:b https://x.org/a"], ["curl -H a:b https://y.org/a"]),
     ("curl https://x.org/* *", ["curl https://x.org/a -sm 5", "curl https://x.org/a -H a:b -e https://y.org", "curl https://x.org/a https://x.org/b", "curl https://x.org/a --url https://x.org/b", "curl https://x.org/a -Hm --max-time 5"],
      ["curl https://x.org/a https://y.org", "curl https://x.org/a y.org", "curl https://x.org/a --url y.org", "curl https://x.org/a --url=https://y.org", "curl https://x.org/a -sm5 y.org", "curl https://x.org/a -Hm y.org", "curl https://x.org/a -- y.org", "curl https://x.org/a https://x.org.y.org/"]),
     ("curl -s https://x.org/a *", ["curl -s https://x.org/a -L"], ["curl -s https://x.org/a https://x.org/b", "curl -s https://x.org/a y.org"]),
