@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import mcp.types as t
@@ -115,10 +116,12 @@ class _Reader:
         if isinstance(message, t.JSONRPCRequest):
             return self._pace.admits(waits=True)
         if not isinstance(message, t.JSONRPCResponse | t.JSONRPCError):
-            what = _CHANGES.get(getattr(message, "method", ""))
+            method = getattr(message, "method", "")
+            what = _CHANGES.get(method)
             if what is not None:
                 self._ear.refresh(what)
-            return self._pace.admits()
+            told = getattr(message, "params", None) or {}
+            return self._pace.admits() and (method != "notifications/progress" or _has_numbers(told))
         if message.id is None:
             message.id = self._asked.only  # it could not tell which request it refused, but there is no other
         method, call = self._asked.take(message.id)
@@ -181,6 +184,14 @@ class _Writer:
 
     async def __aexit__(self, *error: object) -> Any:
         return await self._stream.__aexit__(*error)
+
+
+def _has_numbers(params: dict[str, Any]) -> bool:
+    """Whether progress is told in numbers. Of one that is too large for a float the SDK ends the whole session."""
+    try:
+        return all(math.isfinite(params.get(name) or 0) for name in ("progress", "total"))
+    except (TypeError, OverflowError):
+        return False
 
 
 class Sieve:

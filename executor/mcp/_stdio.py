@@ -113,6 +113,10 @@ def _parse(line: bytes) -> t.JSONRPCMessage:
             message = json.loads(line.decode("utf-8", "replace"))
         except RecursionError:
             message = unreadable(line, "it is nested too deep")
+        except json.JSONDecodeError:
+            raise
+        except ValueError as error:  # a number of more digits than Python reads
+            message = unreadable(line, str(error))
         try:
             return t.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValueError:

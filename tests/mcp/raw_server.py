@@ -20,7 +20,7 @@ TOOLS = {
     name: {"name": name, "description": f"Tool {name}", "inputSchema": TEXT}
     for name in (
         "echo", "hang", "die", "ask", "grow", "log", "environment", "endless", "stop", "slow",
-        "refuse", "give", "flood", "huge",
+        "refuse", "give", "flood", "huge", "print",
     )
 }  # fmt: skip
 asking: dict[object, object] = {}
@@ -89,6 +89,10 @@ def call(number: object, name: str, arguments: dict) -> None:
         send({"id": number, "error": json.loads(text)})
     elif name == "give" or name not in TOOLS:
         send({"id": number, "result": json.loads(text)})
+    elif name == "print":
+        for line in text.replace("ID", str(number)).splitlines():
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
     elif name == "huge":
         answer(number, "x" * int(text))
     elif name == "flood":

@@ -44,6 +44,28 @@ def test_an_answer_that_is_nested_too_deep_to_be_read_is_not_waited_for(bridge_t
         bridge_to({"s": raw("deep")}).call_tool("s", "echo", {"text": "x"}, timeout=20)
 
 
+def test_an_answer_with_a_number_that_is_too_long_to_be_read_is_not_waited_for(bridge_to, raw):
+    answer = '{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"n":%s}}}' % ("9" * 5000)
+    with pytest.raises(BackendUnavailableError, match=r"Exceeds the limit.* is not known"):
+        bridge_to({"s": raw()}).call_tool("s", "print", {"text": answer}, timeout=20)
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "NaN", "-Infinity"])
+@pytest.mark.parametrize("name", ["progress", "total"])
+def test_progress_in_what_is_no_number_costs_no_call(bridge_to, raw, name, number):
+    said = {"progress": "1", "total": "2", "progressToken": "ID", name: number}
+    params = ",".join(f'"{key}":{value}' for key, value in said.items()).join("{}")
+    told, bridge = [], bridge_to({"s": raw()})
+    lines = [
+        '{"jsonrpc":"2.0","method":"notifications/progress","params":' + params + "}",
+        '{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}',
+    ]
+    answer = bridge.call_tool(
+        "s", "print", {"text": "\n".join(lines)}, timeout=20, on_progress=lambda *told_of: told.append(told_of)
+    )
+    assert (answer.is_error, told, bridge.status()["s"].starts) == (False, [], 1)
+
+
 def test_an_answer_that_says_nothing_is_not_waited_for(bridge_to, raw):
     with pytest.raises(BackendUnavailableError, match=r"no MCP .*neither a result nor an error.* is not known"):
         bridge_to({"s": raw()}).call_tool("s", "refuse", {"text": "null"}, timeout=20)
