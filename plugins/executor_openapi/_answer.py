@@ -177,7 +177,7 @@ _TEXTS = (
 def _text(body: bytes, charset: str | None) -> str:
     try:
         return body.decode(charset or "utf-8", "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # a name that is none, or of what cannot leave out what does not fit
         return body.decode("utf-8", "replace")
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api
 
 CLOSE_SECONDS = 3.0
+KEPT_SECONDS = 2.0  # for an idle connection
 LONGEST_ID = 128  # characters of a tool's id, the service's name in front included
 
 
@@ -218,8 +219,11 @@ class _Connections:
         import httpx2
 
         if self._client is None or self._client[0] is not loop:  # in the child of a fork the loop is another one
-            # No timeout of its own: the whole request has one.
-            self._client = loop, httpx2.AsyncClient(timeout=None, follow_redirects=False)
+            # No timeout of its own: the whole request has one. No bound of connections either, since one service that
+            # does not answer would have the calls of all others wait for one. What was idle for a while is not used
+            # again: many servers close it after 5 seconds, and a request on one that is just being closed is lost.
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS)
+            self._client = loop, httpx2.AsyncClient(timeout=None, follow_redirects=False, limits=limits)
             self._tokens = Tokens()
         return self._client[1]
 

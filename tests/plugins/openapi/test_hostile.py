@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -9,9 +10,10 @@ import threading
 import pytest
 
 from executor import PluginRegistry
-from executor.errors import BackendUnavailableError, ToolFailedError
-from executor_openapi import _reading
+from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
+from executor_openapi import Api, _reading
 from executor_openapi._document import DocumentError
+from executor_openapi._provider import OpenAPIProvider
 
 
 class Raw:
@@ -197,3 +199,37 @@ def test_a_description_that_comes_a_letter_at_a_time_is_given_up(raw, tmp_path, 
     monkeypatch.setattr(_reading.time, "monotonic", lambda: next(now, 9.0))
     with pytest.raises(DocumentError, match="has not come within 5 s"):
         _reading._fetch(f"{raw.url}/api.json", {})
+
+
+@pytest.mark.parametrize("charset", ["idna", "undefined", "punycode", "rot13", "nothing"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+def test_a_charset_in_which_nobody_can_read_it_makes_no_failure_of_an_answer(described, raw, charset, kind):
+    raw.answer = said(b"\xff\xfea", kind=f"{kind}; charset={charset}")
+    value = described({"/t": get()}).call_tool("pets", "t", {})
+    assert "a" in (value if kind == "text/plain" else value["result"])
+
+
+def test_a_service_that_does_not_answer_keeps_none_of_another_waiting(raw, tmp_path):
+    silent = socket.create_server(("127.0.0.1", 0), backlog=200)
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.0.3", "paths": {"/t": get()}}))
+    places = {"silent": f"http://127.0.0.1:{silent.getsockname()[1]}", "pets": raw.url}
+    apis = {name: Api.of({"document": str(path), "server": url, "timeout": 10}) for name, url in places.items()}
+    provider = OpenAPIProvider(apis)
+
+    def ask():
+        with contextlib.suppress(ToolError):
+            provider.call_tool("silent", "t", {})
+
+    asking = [threading.Thread(target=ask) for _ in range(110)]
+    for thread in asking:
+        thread.start()
+    taken = [silent.accept()[0] for _ in range(100)]  # as many as are at work at once, whatever bounds them
+    try:
+        assert provider.call_tool("pets", "t", {}) == {}
+    finally:
+        provider.close()
+        for thread in asking:
+            thread.join()
+        for each in (*taken, silent):
+            each.close()
