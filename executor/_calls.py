@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from executor._answering import Answering, answered
 from executor._older import done_callback
 from executor.calls._apart import Judged, Rehearsal
+from executor.calls._outcome import describe
 from executor.calls._state import CallState, current
+from executor.errors import ExecutionError, ToolExecutorError
 from executor.run._backends import RunResult
 from executor.run._ended import error_of, outcome_of, result_of
 from executor.run._limits import seconds, text
@@ -235,9 +237,11 @@ class Calls:
         state = self._asked_for(call, on_output, context=context)
         ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
         error = error_of(ended)
-        if error is not None:
+        if error is None:
+            return result_of(ended, state, self._hand_over.bounded)
+        if isinstance(error, ToolExecutorError | KeyboardInterrupt):
             raise error
-        return result_of(ended, state, self._hand_over.bounded)
+        raise ExecutionError(describe(error), tool_id=state.name) from error
 
     def check(self, call: ToolCall, *, context: Mapping[str, Any] | None = None) -> Check:
         """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
 from executor.calls._content import MAX_CONTENT, READER, bounded, surely_fits
-from executor.errors import CapacityError, ToolCancelledError
+from executor.errors import CapacityError, ExecutorUnavailableError, ToolCancelledError
 from executor.run._ended import HandedOver, outcome_of, result_in_any_case, status_of
 from executor.run._limits import text
 
@@ -54,7 +54,7 @@ class HandOver:
         find: Callable[[str], object | None] | None = None,
         cluster: OnEngine | None = None,
     ) -> None:
-        self._tasks = cache(tasks)  # each call with a threshold asks for them
+        self._tasks = cache(partial(_made, tasks))  # each call with a threshold asks for them
         self._find = find
         self._most = most
         self._ended = ended
@@ -72,7 +72,8 @@ class HandOver:
         """*work* has ended in the foreground."""
         if work.early is not None:
             self._tasks().withdraw(work.early)
-        work.spool.discard()
+        if work.spool is not None:
+            work.spool.discard()
 
     @property
     def lead(self) -> float | None:
@@ -216,6 +217,13 @@ class HandOver:
         if not self._warned:
             self._warned = True
             warn(f"A call past its threshold stays in the foreground (said once): {reason}")
+
+
+def _made(tasks: Callable[[], TaskTable]) -> TaskTable:
+    try:
+        return tasks()
+    except OSError as error:  # the process may open no more files, not even the modules of tasks
+        raise ExecutorUnavailableError(f"There can be no tasks now: {error}") from error
 
 
 def notify_done(on_done: Callable[[ToolResult], object], result: ToolResult) -> None:

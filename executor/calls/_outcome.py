@@ -82,9 +82,9 @@ def describe(error: BaseException) -> str:
 
 def trace(error: BaseException) -> str:
     """The traceback as text."""
-    import traceback  # 9 ms, wanted by failures only
-
     try:
+        import traceback  # 9 ms, wanted by failures only; where no file can be opened, it cannot be had
+
         return "".join(traceback.format_exception(error))
     except Exception as broken:  # noqa: BLE001 -- as in describe
         return f"{type(error).__name__} (its traceback could not be made: {type(broken).__name__})"

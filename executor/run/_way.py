@@ -328,8 +328,7 @@ class Way:
         if self.pipeline.finishes_on_loop(prepared):
             start = partial(start_on_loop, prepared, self.pipeline, self.threads)
             if prepared.call.blocking and prepared.setup.loop.would_deadlock:
-                if turn is not None:
-                    turn.release()
+                (turn.release if turn else nothing)()
                 return ExecutionError(BLOCKED, tool_id=prepared.entry.name)
         work = Work(prepared.call, partial(self.pipeline.finished, prepared), limit, self.threads, turn, start)
         background = self._background
@@ -337,17 +336,18 @@ class Way:
             alone: Ended = yield from waited(work, None, lambda _: None)
             work.close()
             return alone
-        background.watch(work)
-        if options.background:
-            try:
-                handed = background.start(work, prepared, options)
-            except BaseException as error:  # noqa: BLE001 -- no room, or no store: it does not begin
-                prepared.call.source.end()
-                work.job.end(error)
-                background.unwatch(work)
-                if turn is not None:
-                    turn.release()
-                return error
+        try:
+            background.watch(work)
+            handed = background.start(work, prepared, options) if options.background else None
+        except BaseException as error:  # no room, no store, or no file that could be opened: it does not begin
+            prepared.call.source.end()
+            work.job.end(error)
+            background.unwatch(work)
+            (turn.release if turn else nothing)()
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return error
+        if handed is not None:
             work.submit()
             return handed
         ended = yield from waited(
