@@ -140,7 +140,7 @@ class ToolExecutor(Detaching):
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
         self._way.thresholds = auto_background_enabled
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
-        weakref.finalize(self, threads.free, self._way.setup.loop).atexit = False  # dropped, it leaves no idle threads
+        weakref.finalize(self, threads.drop, setup.loop).atexit = False  # dropped, it leaves no idle threads
         self.set_ledger(ledger)
         self.set_registry(registry)
         self.set_permission_plugin(permission_plugin, permission_context)

@@ -13,6 +13,7 @@ from executor.calls._clock import due, give_up
 from executor.calls._scope import block
 from executor.calls._until import Until, UntilSettled
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
+from executor.threads._beside import beside
 from executor.threads._jobs import Job
 from executor.threads._workers import REFUSED, waited_for_here
 
@@ -50,6 +51,10 @@ class Threads:
         """Nobody makes calls any more: no thread is kept for them, nor *loop*'s."""
         self.workers.close()
         loop.close()
+
+    def drop(self, loop: LoopThread) -> None:
+        """`free` by the garbage collector, which may have come while this thread holds the locks of one of them."""
+        beside(self.free, loop)
 
     def spawn(self, fn: Callable[[], object]) -> None:
         """Run *fn* on a worker now, so that it may block; in this thread when the system has no other left."""

@@ -19,13 +19,12 @@ the owner dead makes tasks of the speculative rows whose ids were told, and dele
 known to be away (`StoreThread.broken`). What is not stored by then is true in memory, and stored later; an id told
 meanwhile comes with ``"durable": false``. Readers wait at most `_store.PATIENCE`, if they were not given more.
 
-**Locks**, in the order in which they may be taken: ``TaskTable.lock`` → a spool's → a writer's of output → the list of
-open files'; ``Connection.lock`` (one for reading, one for writing; held while SQLite is at work) → ``Place._lock``;
-``OwnTasks._lock`` → ``StoreThread._news``; ``Durable._lock`` alone. Nothing of a caller's is called under any of them.
-``executor-store`` has the writing connection, whoever holds its lock the reading one. The watch holds no lock.
+**Locks**, in the order in which they may be taken, nothing of a caller's under any: ``TaskTable.lock`` → a spool's → a
+writer's of output → the list of open files'; ``Connection.lock`` (one for reading, one for writing; held while SQLite
+is at work) → ``Place._lock``; ``Durable._lock`` → ``OwnTasks._lock`` → ``StoreThread._news``. ``executor-store`` has
+the writing connection, whoever holds its lock the reading one. The watch holds no lock.
 
-**Forks.** Both connections are held while the process forks: SQLite in a child would believe in the parent's locks for
-ever. In the child all of this is made anew.
+**Forks.** Both connections are held meanwhile: a child's SQLite would believe in the parent's locks. There all is new.
 """
 
 from __future__ import annotations
@@ -157,18 +156,18 @@ class Durable:
 
     def close(self) -> None:
         """Tasks that still live are interrupted, and everything is freed. In a forked child nothing happens."""
-        parts = self._parts
-        if self._pid != os.getpid() or parts is None:
-            return
-        self._later.clear()
-        self._left.clear()  # nobody is to be told of them any more
-        place, own, _ = parts
-        own.interrupt(self._pid)
-        own.leave()
-        if not place.close():
-            warn("Tasks are left for the next process to call interrupted: the task store could not be written")
-        self._parts = None
-        self._watch.hurry()
+        with self._lock:  # whoever comes second, such as the exit of the process, waits for the first
+            if self._pid != os.getpid() or self._parts is None:
+                return
+            self._later.clear()
+            self._left.clear()  # nobody is to be told of them any more
+            place, own, _ = self._parts
+            own.interrupt(self._pid)
+            own.leave()
+            if not place.close():
+                warn("Tasks are left for the next process to call interrupted: the task store could not be written")
+            self._parts = None
+            self._watch.hurry()
 
     def hold(self) -> None:
         """The process is about to fork."""
@@ -396,5 +395,6 @@ def _nothing(*_: object) -> None:
     pass
 
 
+atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

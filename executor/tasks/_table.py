@@ -2,8 +2,7 @@
 The engine's half of tasks: those that one process runs, entered, started, ended. No host or tool writes here.
 
 `TaskTable.lock` guards the table and every task in it. Neither the store nor a spool is used, nor a callback called,
-while it is held, except for the lengths of outputs. What is to be durable is stored first, if that does not take long,
-and then known here.
+while it is held, except for the lengths of outputs. What is to be durable is stored first, if that is quick.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
 from executor.tasks._terminals import Terminals
+from executor.threads._beside import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ class TaskTable(Delivery):
         if durable is not None:
             durable.stop, durable.ended_elsewhere = _weak(self.stop), _weak(self.ended_elsewhere)
             durable.progress = _weak(self._store_progress)
-            weakref.finalize(self, durable.close)
+            weakref.finalize(self, beside, durable.close).atexit = False  # at the exit all that is open is closed
         self._output_cap = output_cap
         self.catalogues: weakref.WeakSet[Catalogue] = weakref.WeakSet()
         self._begin()
