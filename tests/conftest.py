@@ -121,6 +121,7 @@ def nothing_left_behind():
     left = []
     for thread in _ours():
         if thread not in before:
+            thread._started.wait(5)  # one that the collector has begun may not be there yet
             thread.join(5)
             if thread.is_alive():
                 frame = sys._current_frames().get(thread.ident)

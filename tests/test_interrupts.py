@@ -1,4 +1,4 @@
-"""A Ctrl-C at each step of a call that stands in line: afterwards nobody holds a place, and the next one has its turn."""
+"""A Ctrl-C at each step of a call that stands in line: afterwards nobody holds a place, the next call has its own."""
 
 from __future__ import annotations
 

@@ -328,7 +328,6 @@ class Way:
         if self.pipeline.finishes_on_loop(prepared):
             start = partial(start_on_loop, prepared, self.pipeline, self.threads)
             if prepared.call.blocking and prepared.setup.loop.would_deadlock:
-                (turn.release if turn else nothing)()
                 return ExecutionError(BLOCKED, tool_id=prepared.entry.name)
         work = Work(prepared.call, partial(self.pipeline.finished, prepared), limit, self.threads, turn, start)
         background = self._background
@@ -343,7 +342,6 @@ class Way:
             prepared.call.source.end()
             work.job.end(error)
             background.unwatch(work)
-            (turn.release if turn else nothing)()
             if isinstance(error, KeyboardInterrupt):
                 raise
             return error
