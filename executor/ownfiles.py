@@ -7,13 +7,10 @@ Whoever uses such a file says so here, before anything else is done with it; who
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-
-from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +24,18 @@ class _Told(Protocol):
     def __call__(self) -> object: ...
 
 
-_lock = fork_safe(sys.modules[__name__], "_lock", threading.Lock)  # guards the two below; nothing is called under it
+_lock = threading.Lock()  # guards the two below; nothing is called under it
 _kept: set[str] = set()
 _told: list[weakref.WeakMethod[_Told]] = []
+
+
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603 -- whoever held it is in the parent; boxes begin without `executor.threads`
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def keep_own(*paths: str | os.PathLike[str]) -> None:
