@@ -49,7 +49,7 @@ class PathChangedError(OSError):
     """A part of a resolved path is a symbolic link: it was put there after the path had been resolved."""
 
 
-def resolve(path: str, *, base: str | Path | None = None) -> Path:
+def resolve(path: str, *, base: str | Path | None = None, known: dict[str, str] | None = None) -> Path:
     """
     The absolute path that *path* means, without any symbolic link in it.
 
@@ -61,12 +61,13 @@ def resolve(path: str, *, base: str | Path | None = None) -> Path:
     Args:
         path: As a person or a model writes it.
         base: What a relative path is relative to; the working folder by default.
+        known: The folders that were looked at for paths before, for somebody who resolves many at one moment.
 
     Raises:
         ValueError: It is empty, or holds a NUL or a lone surrogate: no file has such a name.
         OSError: Links run in a circle, or the working folder is gone.
     """
-    return Path(_real(_absolute(path, base)))
+    return Path(_real(_absolute(path, base), known))
 
 
 def resolve_entry(path: str, *, base: str | Path | None = None) -> Path:
@@ -211,7 +212,7 @@ def _absolute(path: str, base: str | Path | None) -> str:
     return os.path.join(start if os.path.isabs(start) else os.path.join(os.getcwd(), start), path)
 
 
-def _real(path: str) -> str:
+def _real(path: str, known: dict[str, str] | None = None) -> str:
     """The path without links, ``.`` and ``..``."""
     # os.path.realpath, met by a circle of links, leaves what comes after it unresolved: this raises.
     if os.name == "nt":
@@ -227,10 +228,15 @@ def _real(path: str) -> str:
             real = os.path.dirname(real)
             continue
         here = os.path.join(real, part)
+        if known is not None and here in known:
+            real = known[here]
+            continue
         try:
             target = os.readlink(here)
         except OSError:  # no link, nothing there, or not to be looked at
             real = os.path.join(real, _listed_name(real, part))
+            if known is not None and rest:
+                known[here] = real
             continue
         links += 1
         if links > _MAX_LINKS:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
-from executor_permissions.judge._path_texts import may_be_one, may_become, places_of
+from executor_permissions.judge._path_texts import is_plain, may_be_one, may_become, places_of
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._rules import OURS
 from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
@@ -238,20 +238,22 @@ class CallJudge:
                 break
         else:
             return None
-        maybe: Decision | None = None
+        may_be: str | None = None
         for name, value in dict.fromkeys(self._may_be_paths(plan, args)):
             match = self._is_protected(value, scene, ours=plan.tool in OURS or kinds.get(name) == "shell")
-            text = (
-                f"{name} {value[:_LONGEST_SHOWN]} {'belongs' if match == 2 else 'may belong'} to the permission policy"
-            )
             if match == 2:
+                text = f"{name} {value[:_LONGEST_SHOWN]} belongs to the permission policy"
                 return Decision("deny", text, "blacklist", _OWN_FILES)
             if match:
-                maybe = decided(maybe_denied_part(text, _OWN_FILES))
-        return maybe
+                may_be = f"{name} {value[:_LONGEST_SHOWN]}"
+        if may_be is None:
+            return None
+        return decided(maybe_denied_part(f"{may_be} may belong to the permission policy", _OWN_FILES))
 
     def _is_protected(self, value: str, scene: Scene, *, ours: bool) -> Match:
         """Whether *value* is one of the policy's own files (2), or may be (1), as the tool takes it."""
+        if scene.is_full:
+            return 1 if not is_plain(value) or ("/" in value and self.marks.search(value)) else 0
         spelled = [value] if ours else scene.spellings(value)
         maybe: Match = 0 if spelled else 1
         for text in spelled if ours else places_of(spelled or [value], scene.home):

@@ -42,9 +42,13 @@ class Resolve(Protocol):
     def __call__(self, path: str, *, entry: bool = False) -> Path: ...
 
 
-def locate(value: str, base: str, home: str, resolve: Resolve | None = None) -> Place:
+def locate(
+    value: str, base: str, home: str, resolve: Resolve | None = None, known: dict[str, str] | None = None
+) -> Place:
     """
     Where *value* leads from the folder *base*; *resolve* knows a relative path's start itself.
+
+    *known* is as for `executor.paths.resolve`.
 
     Raises:
         UnclearPathError: It is empty, has characters that nobody sees, is a URL or a variable, or a circle of links.
@@ -57,7 +61,7 @@ def locate(value: str, base: str, home: str, resolve: Resolve | None = None) -> 
     try:
         if resolve is not None:
             return _located_once(value, base, resolve)
-        real = str(paths.resolve(text, base=base))
+        real = str(paths.resolve(text, base=base, known=known))
         written = os.path.normpath(os.path.join(base, os.path.expanduser(text)))
         entry = str(paths.resolve_entry(text, base=base)) if os.path.islink(written) else real
     except (OSError, ValueError) as error:

@@ -32,6 +32,7 @@ class Scene:
     """
 
     __slots__ = (
+        "_folders",
         "_found",
         "_left",
         "_read",
@@ -50,6 +51,7 @@ class Scene:
         self.home = home
         self.resolve = resolve
         self._found: dict[str, Place] = {}
+        self._folders: dict[str, str] = {}
         self._spelled: dict[str, list[str]] = {}
         self._left = _MOST_PLACES
         self._urls: dict[str, Spellings] = {}
@@ -58,15 +60,20 @@ class Scene:
         self.left_out = False
         self.texts: dict[int, tuple[Texts, Texts]] = {}
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the call has named as many paths as are looked at."""
+        return len(self._found) >= _MOST_PLACES
+
     def locate(self, value: str) -> Place:
         """Where *value* leads. Raises `UnclearPathError`."""
         place = self._found.get(value)
         if place is None:
             if len(value) > _LONGEST_PATH:
                 raise UnclearPathError(f"{value[:80]!r}… is longer than any path")
-            if len(self._found) >= _MOST_PLACES:
+            if self.is_full:
                 raise UnclearPathError("it names more paths than are looked at")
-            place = self._found[value] = locate(value, self.base, self.home, self.resolve)
+            place = self._found[value] = locate(value, self.base, self.home, self.resolve, self._folders)
         return place
 
     def spellings(self, value: str) -> list[str]:

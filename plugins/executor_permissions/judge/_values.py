@@ -54,7 +54,10 @@ def scalars(value: Any, depth: int = 0) -> Iterator[Any]:
             yield from scalars(item, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from scalars(item, depth + 1)
+            if type(item) is str and depth < MAX_DEPTH:  # most are, and there may be thousands
+                yield item
+            else:
+                yield from scalars(item, depth + 1)
     else:
         yield value
 
@@ -178,6 +181,8 @@ class ValueRule:
         return 2 if self._in_text(item) else 0
 
     def _catches_path(self, rule: PathRule, item: str, scene: Scene) -> Match:
+        if scene.is_full:
+            return 2 if self._in_text(item) else 1
         maybe = False
         texts = [item] if self._ours else scene.spellings(item)
         for text in texts or [item]:

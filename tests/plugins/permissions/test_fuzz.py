@@ -45,13 +45,13 @@ def counting() -> float:
     return time.thread_time() - started
 
 
-def judged(policy, tool, args):
+def judged(policy, tool, args, kinds=None):
     """The decision, and how often one could have counted meanwhile: at best, as other work is not the policy's."""
     times = []
     for _ in range(3):
         unit = counting()
         started = time.thread_time()
-        decision = policy.decide(tool, args)
+        decision = policy.decide(tool, args, argument_kinds=kinds)
         times.append((time.thread_time() - started) / unit)
         if times[-1] < LIMIT:
             break
@@ -81,6 +81,26 @@ def test_deep_nesting_is_answered_soon(policy, pair, depth):
     decision, took = judged(policy, "cli_based_tool", {"command": command})
     assert decision.verdict in ("ask", "deny")
     assert took < LIMIT
+
+
+@pytest.mark.parametrize("kind", ["path", None])
+@pytest.mark.parametrize("form", ["src/a/{}.c", "s{}/x", "../a{}/.toolexec/x", "~/.s{}", "%2e{}/a b"])
+def test_many_paths_of_one_call_are_judged_soon(tmp_path, kind, form):
+    policy = Policy.from_dict(
+        {
+            "defaultPolicy": "ask",
+            "whitelist": {"arguments": {"put": {"paths": ["src/**"]}}},
+            "blacklist": {"arguments": {"put": {"paths": ["**/*.key"]}, "readFile": {"path": ["**/*.pem"]}}},
+        },
+        project_root=tmp_path,
+        home=tmp_path / "home",
+    )
+    paths = [form.format(number) for number in range(4_000)]  # some 64 KB
+    decision, took = judged(policy, "put", {"paths": paths}, {"paths": kind} if kind else {})
+    assert decision.verdict == "ask"
+    assert took < LIMIT
+    decision, _ = judged(policy, "put", {"paths": [*paths, "x.key"]}, {"paths": kind} if kind else {})
+    assert decision.verdict == "deny" or decision.maybe_denied
 
 
 @pytest.mark.parametrize(
