@@ -242,7 +242,8 @@ class Locks:
             if isinstance(line, Turns):
                 self._unset[line] = None
         request.granted = True
-        self._untold[request] = None
+        if request.resumes:  # who has not asked to be told sees it
+            self._untold[request] = None
         for line in request.lines:
             line.wait_no_more(request)
 
