@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from executor._log import warn
 from executor.calls._terminal import awaited_at
 from executor.errors import ToolCancelledError
+from executor.threads._beside import beside
 from executor.threads._fork import fork_safe
 from executor.values._output import OutputChunk
 
@@ -90,7 +91,7 @@ class CancelSource:
         """
         functions = self._stopped(ToolCancelledError(reason))
         if functions:
-            _run_beside(functions, 0)
+            beside(_run_all, functions)
 
     def _stopped(self, error: ToolError) -> list[Callable[[], object]] | None:
         """What is to be called now that the work ends in *error*; None if it has another end."""
@@ -161,8 +162,8 @@ def _run_all(functions: list[Callable[[], object]]) -> None:
         run_safely(fn)
 
 
-def _run_beside(functions: list[Callable[[], object]], seconds: float = BESIDE) -> None:
-    """Run them on a thread of their own, which is waited for so long: it may need what this thread holds."""
+def _run_beside(functions: list[Callable[[], object]]) -> None:
+    """Run them on a thread of their own, which is waited for a moment: it may need what this thread holds."""
     ended = threading.Lock()
     ended.acquire()
 
@@ -175,7 +176,7 @@ def _run_beside(functions: list[Callable[[], object]], seconds: float = BESIDE) 
     except RuntimeError:  # the system has no thread left
         _run_all(functions)
     else:
-        ended.acquire(timeout=seconds)
+        ended.acquire(timeout=BESIDE)
 
 
 def _in_between() -> bool:

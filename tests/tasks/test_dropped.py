@@ -6,6 +6,8 @@ import gc
 import threading
 import time
 
+import pytest
+
 from executor import ToolCall, ToolExecutor
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
@@ -51,20 +53,11 @@ def dropped(tmp_path):
     return table.durable.own._lock, workers._lock
 
 
-def test_tasks_that_are_dropped_while_a_thread_holds_their_lock_keep_it_from_nothing(tmp_path):
+@pytest.mark.parametrize("which", [0, 1], ids=["tasks", "workers"])
+def test_what_is_dropped_while_a_thread_holds_its_lock_keeps_it_from_nothing(tmp_path, which):
     gc.disable()
     try:
-        lock, _ = dropped(tmp_path)
-        assert collected_by_a_thread_that_holds(lock)
-    finally:
-        gc.enable()
-    assert ended("executor-store", "executor-tasks", "executor-worker", "executor-dropped", "Dummy")
-
-
-def test_an_executor_that_is_dropped_while_a_thread_holds_its_workers_lock_keeps_it_from_nothing(tmp_path):
-    gc.disable()
-    try:
-        _, lock = dropped(tmp_path)
+        lock = dropped(tmp_path)[which]
         assert collected_by_a_thread_that_holds(lock)
     finally:
         gc.enable()
