@@ -12,6 +12,7 @@ from executor.calls._outcome import describe
 from executor.calls._state import CallState, current
 from executor.errors import ExecutionError, ToolExecutorError
 from executor.run._backends import RunResult
+from executor.run._beyond import leave_call
 from executor.run._ended import error_of, outcome_of, result_of
 from executor.run._limits import seconds, text
 from executor.run._options import Options
@@ -263,7 +264,7 @@ class Calls:
         """
         state = self._asked_for(call, context=context)
         try:
-            return True, self._way.leave(state, lambda prepared: prepared.arguments)
+            return True, leave_call(self._way, state, lambda prepared: prepared.arguments)
         except BaseException as error:  # noqa: BLE001 -- whatever keeps it from running is the answer, as for `execute`
             return outcome_of(error, state)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._several import SeveralCalls
 from executor.errors import ExecutorUnavailableError
+from executor.run._beyond import leave_call
 from executor.run._ended import HandedOver
 from executor.run._limits import able, seconds
 from executor.run._options import Options
@@ -82,7 +83,7 @@ class Detaching(SeveralCalls):
             task_id = detach(prepared, options.limit(prepared, self._way.default_timeout), caller)
             return HandedOver(task_id, prepared, None)
 
-        return self._way.leave(state, leave).task_id
+        return leave_call(self._way, state, leave).task_id
 
     def _leave_to_engine(self, call: ToolCall, timeout: float | None, context: Mapping[str, Any] | None) -> str:
         """`detach` where there is a cluster: the call is there, and this process has no more to do with it."""

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from executor.run._on_loop import BLOCKED
+from executor.threads._condition import Entered
 from executor.values import ToolResult
 
 if TYPE_CHECKING:
@@ -31,26 +32,30 @@ class CallFuture(Future[ToolResult]):
     def __init__(self, source: CancelSource, workers: Workers, loop: LoopThread | None = None) -> None:
         """*loop*: on which it ends, if it does on one."""
         super().__init__()
+        self._condition = Entered()  # with that of the library a Ctrl-C in `result` may keep the worker for ever
         self._source = source
         self._workers = workers
         self._loop = loop
         self._lock = threading.Lock()  # guards the two below; nothing is called under it
-        self._cancelling = 0  # in how many threads
+        self._cancelling: set[object] = set()  # an object for each thread that does
         self._held: ToolResult | None = None  # came while it was being cancelled
 
     def cancel(self) -> bool:
         """Stop the call. Returns False when it has ended."""
-        with self._lock:
-            if self.done():
-                return self.cancelled()
-            self._cancelling += 1
-        if self._source.cancel("The future of this call was cancelled") and super().cancel():
-            self.set_running_or_notify_cancel()
-        with self._lock:
-            self._cancelling -= 1
-            held, self._held = (None, self._held) if self._cancelling else (self._held, None)
-        if held is not None:
-            self.deliver(held)
+        this = object()
+        try:
+            with self._lock:
+                if self.done():
+                    return self.cancelled()
+                self._cancelling.add(this)
+            if self._source.cancel("The future of this call was cancelled") and super().cancel():
+                self.set_running_or_notify_cancel()
+        finally:  # a Ctrl-C does not keep what came meanwhile from whoever waits
+            with self._lock:
+                self._cancelling.discard(this)
+                held, self._held = (None, self._held) if self._cancelling else (self._held, None)
+            if held is not None:
+                self.deliver(held)
         return self.cancelled()
 
     def result(self, timeout: float | None = None) -> ToolResult:

@@ -674,8 +674,7 @@ def test_a_stop_that_is_interrupted_loses_no_result(executor, monkeypatch):
     future = executor.submit(ToolCall("1", "tool", {}), cancel=stop)
     assert started.wait(SECONDS)
     with monkeypatch.context() as patched:
-        patched.setattr(_state, "_run_all", interrupted)
-        patched.setattr(_state, "_in_between", lambda: False)
+        patched.setattr(_state, "_run_beside", interrupted)
         with pytest.raises(KeyboardInterrupt):
             stop.cancel("enough")
         with pytest.raises(KeyboardInterrupt):

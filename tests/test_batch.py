@@ -110,7 +110,7 @@ def test_calls_that_need_a_worker_do_not_wait_for_the_workers_that_wait_for_them
     assert [result.value for result in results] == list(range(20))
     executor.shutdown()
     assert executor._way.threads.workers.close(SECONDS)
-    assert executor._way.threads.workers._blocked == 0
+    assert executor._way.threads.workers._blocked == set()
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
@@ -208,7 +208,7 @@ def test_ctrl_c_while_waiting_for_a_batch_is_the_callers_own_and_stops_all_of_it
         signal.signal(signal.SIGALRM, before)
     assert executor.shutdown(timeout=SECONDS)
     assert executor._way.threads.workers.close(SECONDS)
-    assert executor._way.threads.workers._blocked == 0
+    assert executor._way.threads.workers._blocked == set()
     assert ran == []
 
 

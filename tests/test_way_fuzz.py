@@ -271,7 +271,7 @@ class Trial:
         assert expected - set(found) == set()
         assert {call_id: times for call_id, times in self.answers.finals.items() if times != 1} == {}
         assert self.executor._way.calls == set()
-        locks = self.executor._way._turns._locks
+        locks = self.executor._way.turns._locks
         if locks is not None:
             assert [line.name for line in locks._lines.values() if line.holders or line.waiting] == []
             assert locks._inner == {}

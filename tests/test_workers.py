@@ -323,7 +323,7 @@ def test_work_aside_waits_for_nobody_and_takes_nobodys_place(workers):
     assert ran.wait(SECONDS), "work in the queue waits for what runs aside"
     aside.go_on.set()
     assert pool.close(SECONDS)
-    assert pool._blocked == 0
+    assert pool._blocked == set()
 
 
 def test_work_aside_runs_in_a_closed_pool_too():
@@ -340,7 +340,7 @@ def test_of_much_that_is_urgent_nothing_waits_for_what_blocks(workers):
         assert pool.spawn(lambda: together.wait(SECONDS))
     assert pool.close(SECONDS)
     assert not together.broken
-    assert pool._blocked == 0
+    assert pool._blocked == set()
 
 
 def test_what_is_urgent_and_short_shares_its_workers(workers):
@@ -359,7 +359,7 @@ def test_what_is_urgent_and_short_shares_its_workers(workers):
     assert pool.close(SECONDS)
     assert sorted(ran) == list(range(1000))
     assert len(threads) < 200  # another one comes each time the last one has come; how often is the system's affair
-    assert pool._blocked == 0
+    assert pool._blocked == set()
 
 
 def test_one_urgent_that_raises_keeps_nothing_from_the_others(workers, caplog):
@@ -376,7 +376,7 @@ def test_one_urgent_that_raises_keeps_nothing_from_the_others(workers, caplog):
     assert done.wait(SECONDS)
     held.go_on.set()
     assert pool.close(SECONDS)
-    assert pool._blocked == 0
+    assert pool._blocked == set()
 
 
 def test_after_an_interrupt_of_the_main_thread_what_is_urgent_is_done_all_the_same(workers, monkeypatch):
@@ -406,7 +406,7 @@ def test_when_no_thread_comes_what_others_have_left_to_it_is_done(workers, monke
         patch.setattr(threading.Thread, "start", none_and_meanwhile)
         assert aside.submit(pool.spawn, pytest.fail).result(SECONDS) is False
     assert ran == ["left to the one on its way"]
-    assert (pool.count, pool._blocked) == (0, 0)
+    assert (pool.count, pool._blocked) == (0, set())
     done = threading.Event()
     assert pool.spawn(done.set)
     assert done.wait(SECONDS)
@@ -428,7 +428,7 @@ def test_a_worker_that_gets_no_help_does_all_that_is_urgent_itself(workers, monk
         assert done.wait(SECONDS)
     assert ran == [1, 2]
     assert pool.close(SECONDS)
-    assert (pool._blocked, pool._on_its_way) == (0, False)
+    assert (pool._blocked, pool._on_its_way) == (set(), False)
 
 
 def no_thread(self):
@@ -441,7 +441,7 @@ def test_without_threads_nothing_is_taken_that_would_never_run(workers, monkeypa
         patch.setattr(threading.Thread, "start", no_thread)
         assert pool.submit(pytest.fail) is False
         assert pool.spawn(pytest.fail) is False
-    assert (pool.count, pool._blocked) == (0, 0)
+    assert (pool.count, pool._blocked) == (0, set())
     done = threading.Event()
     assert pool.submit(done.set)
     assert done.wait(SECONDS)
@@ -533,7 +533,7 @@ def test_every_job_of_many_threads_runs_once(workers, often_switching, seed):
         thread.join()
     assert sorted(ran) == list(range(400))
     assert pool.close(SECONDS)
-    assert (pool._blocked, pool.count, pool._threads) == (0, 0, set())
+    assert (pool._blocked, pool.count, pool._threads) == (set(), 0, set())
 
 
 # Deadlines -----------------------------------------------------------------------------------------------------------

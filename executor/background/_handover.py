@@ -75,6 +75,13 @@ class HandOver:
         if work.spool is not None:
             work.spool.discard()
 
+    def withdraw(self, work: Work) -> None:
+        """Who waits for *work* was interrupted: a task that it may be by now is none, since nobody has its id."""
+        if work.early is not None:
+            self._tasks().remove(work.early.id)
+        if work.spool is not None:
+            work.spool.discard()
+
     @property
     def lead(self) -> float | None:
         """How many seconds before its threshold `prepare` should be called; None: not at all."""
@@ -139,9 +146,12 @@ class HandOver:
 
     def _add(self, work: Work, prepared: Prepared, remote: Remote | None) -> str:
         tasks, call = self._tasks(), work.call
+        entry = prepared.entry
+        if work.early is None:
+            work.early = tasks.new(entry.name, entry.plugin_name, call.id, work.spool, self.conversation)
         task_id = tasks.add(
-            prepared.entry.name,
-            prepared.entry.plugin_name,
+            entry.name,
+            entry.plugin_name,
             call.id,
             work.spool,
             cancel=call.source.cancel,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextvars
 import secrets
-import threading
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from executor.calls._current import current_call
 from executor.errors import BackendUnavailableError, ToolInterruptedError
+from executor.threads._gate import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ _LOST = ("KilledWorker", "TerminatedWorkerError", "WorkerCrashedError")
 
 
 def _result(future: Future[Any], *, same_process: bool) -> Any:
-    done = threading.Event()
+    done = Gate()
     future.add_done_callback(lambda _: done.set())
 
     def stop() -> None:

@@ -63,11 +63,20 @@ class Locks:
         at: Calls a function at a monotonic time and returns what takes that back (`Deadlines.at`); for rates, and for
             long rows of calls of which each ends where the one before it made room.
         clock: The monotonic time in seconds.
+        spawn: Runs a function on a thread of its own: others are told there of what the main thread makes happen, in
+            which a Ctrl-C would end what is theirs.
     """
 
-    def __init__(self, *, at: At, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        at: At,
+        clock: Callable[[], float] = time.monotonic,
+        spawn: Callable[[Callable[[], object]], object] | None = None,
+    ) -> None:
         self._at = at
         self._clock = clock
+        self._spawn = spawn
         self._numbers = itertools.count()
         self._lines: dict[tuple[type[Line], str], Line] = {}
         self._begin()
@@ -310,9 +319,15 @@ class Locks:
                 break
             self._set_alarm(line)
         if self._untold:
-            with ExitStack() as stack:  # each is told, whatever another one raises
-                for request in reversed([*self._untold]):
-                    stack.callback(self._tell, request)
+            if self._spawn is not None and threading.current_thread() is threading.main_thread():
+                self._spawn(self._tell_all)
+            else:
+                self._tell_all()
+
+    def _tell_all(self) -> None:
+        with ExitStack() as stack:  # each is told, whatever another one raises
+            for request in reversed([*self._untold]):
+                stack.callback(self._tell, request)
 
     def _tell(self, request: Request) -> None:
         if self._untold.pop(request, self) is None:  # it was there, and nobody else tells it

@@ -79,27 +79,35 @@ class CancelSource:
 
     def stop(self, error: ToolError) -> bool:
         """Call every `on_cancel` function; the work is to end in *error*. Returns whether this made the difference."""
-        functions = self._stopped(error)
-        if functions:
-            (_run_beside if _in_between() else _run_all)(functions)
-        return functions is not None
+        try:
+            if self.fate.setdefault(None, error) is not error:
+                return False
+            if self.functions is not None:
+                if threading.get_ident() == threading.main_thread().ident:
+                    _run_beside(self._call_all)
+                else:
+                    self._call_all()
+        except BaseException:  # Ctrl-C: whoever depends on it is told all the same
+            if self.fate.get(None) is error:
+                beside(self._call_all)
+            raise
+        return True
 
     def drop(self, reason: str) -> None:
         """
         `cancel` by the garbage collector. It may come in any thread, and in the middle of the engine, whose locks that
         thread would then wait for itself to free: the functions are run on a thread of their own.
         """
-        functions = self._stopped(ToolCancelledError(reason))
-        if functions:
-            beside(_run_all, functions)
+        error = ToolCancelledError(reason)
+        if self.fate.setdefault(None, error) is error and self.functions is not None:
+            beside(self._call_all)
 
-    def _stopped(self, error: ToolError) -> list[Callable[[], object]] | None:
-        """What is to be called now that the work ends in *error*; None if it has another end."""
-        if self.fate.setdefault(None, error) is not error:
-            return None
+    def _call_all(self) -> None:
+        """Once for each function, however often this is called."""
         with _lists:
             functions, self.functions = self.functions, None
-        return functions or []
+        for fn in functions or ():
+            run_safely(fn)
 
     def end(self) -> ToolError | None:
         """The work is over. Returns the error that it was stopped with, if that came first."""
@@ -157,26 +165,21 @@ class Propagation:
         self._source.forget(self)
 
 
-def _run_all(functions: list[Callable[[], object]]) -> None:
-    for fn in functions:
-        run_safely(fn)
-
-
-def _run_beside(functions: list[Callable[[], object]]) -> None:
-    """Run them on a thread of their own, which is waited for a moment: it may need what this thread holds."""
+def _run_beside(fn: Callable[[], object]) -> None:
+    """Run it on a thread of its own, and wait for it: in the main thread a Ctrl-C would end what others depend on."""
     ended = threading.Lock()
     ended.acquire()
 
     def run() -> None:
-        _run_all(functions)
+        fn()
         ended.release()
 
     try:
         _thread.start_new_thread(run, ())
     except RuntimeError:  # the system has no thread left
-        _run_all(functions)
+        fn()
     else:
-        ended.acquire(timeout=BESIDE)
+        ended.acquire(timeout=BESIDE if _in_between() else -1)
 
 
 def _in_between() -> bool:
@@ -184,10 +187,8 @@ def _in_between() -> bool:
     Whether this may be a signal handler that has interrupted the engine, which then may hold any of its locks.
 
     So it looks when, behind whoever says stop, there is the engine again; a tool in the main thread looks the same.
-    What is called at a stop takes locks: it must not wait, in this thread, for what this thread would go on to free.
+    What is called at a stop takes locks: this thread must not wait without end for what it would go on to free.
     """
-    if threading.get_ident() != threading.main_thread().ident:
-        return False
     frame, left = sys._getframe(1), False  # noqa: SLF001 -- the one way to see it, for those who write a debugger too
     while frame is not None:
         if not frame.f_globals.get("__name__", "").startswith("executor."):

@@ -49,8 +49,8 @@ class Ticket(Request):
         """
         Call *resume* once: with None when it is granted, with the error that ended the wait otherwise.
 
-        That is now if it has happened, else in the thread that makes it happen, which is kept from its own work
-        meanwhile: leave to a worker what takes long.
+        That is now if it has happened, else in the thread that makes it happen, or one in its place, which is kept from
+        its own work meanwhile: leave to a worker what takes long.
         """
         if not self._locks.notify(self, resume):
             resume(self.error)

@@ -39,7 +39,8 @@ class CancelToken:
         """
         Say stop: wake every `wait`, run every `on_cancel` function.
 
-        A signal handler may call this. There the functions are run on a thread of their own, and waited for a moment.
+        Functions of a stop in the main thread are run on a thread of their own, which is waited for: a Ctrl-C loses
+        none of them. A signal handler may call this; there they are waited for a moment only.
 
         Returns:
             Whether this made the difference; False when it had been cancelled, or its work had ended.

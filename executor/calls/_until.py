@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ class UntilSettled:
         self._threads = threads
 
     def block(self) -> Any:
-        gate = threading.Event()
-        self._other.on_settled(gate.set)
-        if self._work.job.follow(lambda _: gate.set()):
+        gate: SimpleQueue[Any] = SimpleQueue()
+        self._other.on_settled(partial(gate.put, None))
+        if self._work.job.follow(gate.put):
             workers = self._threads.workers
-            with workers.blocking_here() if workers.here else nullcontext():
-                gate.wait(None if self._when is None else max(0.0, self._when - time.monotonic()))
+            with workers.blocking_here() if workers.here else nullcontext(), suppress(Empty):
+                gate.get(timeout=None if self._when is None else max(0.0, self._when - time.monotonic()))
         return self._work.job.result
 
     def then(self, resume: Resume) -> None:

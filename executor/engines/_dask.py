@@ -22,6 +22,7 @@ from executor.engines._where import checked
 from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
 from executor.threads._fork import of_this_process
+from executor.threads._gate import Gate
 
 if TYPE_CHECKING:
     from executor.engines._remote import Remote
@@ -133,7 +134,7 @@ class DaskEngine(Line):
 
     def stop(self, remote: Remote, reason: str) -> bool:
         """Stop a call on its worker. Returns whether it has acknowledged that by now."""
-        answered = threading.Event()
+        answered = Gate()
         answers: list[dict[str, Any] | None] = []
 
         def done(answer: Any, _: BaseException | None) -> None:

@@ -7,6 +7,8 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from executor.threads._condition import Condition
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -27,7 +29,7 @@ class Round(Generic[T]):
     def __init__(self, ask: Callable[[str], T]) -> None:
         self._ask = ask
         self._lock = threading.RLock()  # guards what follows
-        self._news = threading.Condition(self._lock)
+        self._news = Condition(self._lock)
         self._answers: dict[str, T | Exception] = {}
         self._begun: set[str] = set()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from executor.calls._outcome import describe
 from executor.errors import ToolError
 from executor.run._values import ProgressEvent, StreamEvent, StreamEventKind
+from executor.threads._condition import Condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +38,8 @@ class Channel:
         self._ended = ended
         self._size = size
         self._lock = threading.RLock()  # dropping a stream closes it, at any moment, also in here
-        self._news = threading.Condition(self._lock)  # for the reader
-        self._room = threading.Condition(self._lock)  # for the producer
+        self._news = Condition(self._lock)  # for the reader
+        self._room = Condition(self._lock)  # for the producer
         self._on_room: Callable[[], object] | None = None
         self._events: deque[StreamEvent] = deque()
         self._end: StreamEvent | None = None

@@ -36,6 +36,10 @@ class Background(Protocol):
         """*work* has ended in the foreground."""
         ...
 
+    def withdraw(self, work: Work) -> None:
+        """Who waits for *work* was interrupted: a task that it may be by now is none, since nobody has its id."""
+        ...
+
     @property
     def lead(self) -> float | None:
         """How many seconds before its threshold `prepare` should be called; None: not at all."""

@@ -18,6 +18,7 @@ from executor.calls._scope import block
 from executor.calls._work import Work, waited
 from executor.errors import ExecutorUnavailableError, StreamNotSupportedError, ToolCancelledError
 from executor.run._backends import not_streaming
+from executor.run._beyond import open_call
 from executor.run._channel import Channel
 from executor.run._failure import fail
 from executor.run._normalise import failure_of
@@ -114,7 +115,7 @@ def open_stream(way: Way, call: CallState, timeout: float | None, cancel: Cancel
     ) -> Stream:
         return _started(way, prepared, timeout, cancel, ended, back, adapt=adapt)
 
-    return way.open(call, start, cancel)
+    return open_call(way, call, start, cancel)
 
 
 def _started(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from executor.calls._scope import Steps
     from executor.calls._state import CallState
     from executor.calls._until import Turn
+    from executor.calls._work import Threads
     from executor.run._backends import Prepared
-    from executor.threads._deadlines import Deadlines
     from executor.threads._workers import Workers
 
 
@@ -29,11 +29,11 @@ class Turns:
     `_making` guards the making of the locks: two of them would keep no call waiting for those of the other.
 
     Args:
-        deadlines: Wakes what waits for a rate.
+        threads: What wakes those that wait.
     """
 
-    def __init__(self, deadlines: Deadlines) -> None:
-        self._deadlines = deadlines
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
         self._making = threading.Lock()
         self._locks: Locks | None = None
 
@@ -72,7 +72,7 @@ class Turns:
 
         with self._making:
             if self._locks is None:
-                self._locks = Locks(at=self._deadlines.at)
+                self._locks = Locks(at=self._threads.deadlines.at, spawn=self._threads.spawn)
             return self._locks
 
 

@@ -21,12 +21,13 @@ from executor.calls._scope import Blocking, Submitted, block, leave_scope, link,
 from executor.calls._state import current, nothing
 from executor.calls._work import Work, wait, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
-from executor.run._backends import Prepared, RunResult
+from executor.run._backends import Prepared
 from executor.run._ended import HandedOver
 from executor.run._on_loop import BLOCKED, OnLoop, only_runs_on_loop, start_on_loop
 from executor.run._options import ORDINARY, Options
 from executor.run._promises import Promises
 from executor.run._turns import Turns, give_back, taken
+from executor.threads._condition import Condition
 from executor.threads._fork import of_this_process
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Way:
     Attributes:
         calls: Those that run.
         promises: Those that were submitted, until their end was told.
+        turns: Theirs, where other calls keep them from running.
         closed: Whether no more are taken.
         default_timeout: Seconds, for tools that have no limit of their own.
     """
@@ -92,9 +94,9 @@ class Way:
         self.calls: set[CallState] = set()
         self.promises = Promises(self.threads.spawn, self._changed)
         self._lock = threading.RLock()  # also for a signal handler that comes in between
-        self._idle = threading.Condition(self._lock)
+        self._idle = Condition(self._lock)
         self._free: Callable[[], object] = nothing
-        self._turns = Turns(self.threads.deadlines)
+        self.turns = Turns(self.threads)
 
     # The two ways of going it ------------------------------------------------------------------------------------
 
@@ -120,6 +122,9 @@ class Way:
                 ended = block(self._rest(prepared, options))
             if began:
                 observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
+        except BaseException:  # the caller's own Ctrl-C: nobody learns of this call any more, or has the id of its task
+            call.source.cancel("The caller was interrupted while waiting")
+            raise
         finally:
             over = unlink_parent if ended.__class__ is HandedOver else self.over
             try:
@@ -127,6 +132,7 @@ class Way:
                     leave_scope(call)
                 over(call)
             except BaseException:  # a Ctrl-C that comes just now
+                call.source.cancel("The caller was interrupted while waiting")
                 over(call)
                 raise
             finally:
@@ -177,77 +183,6 @@ class Way:
             (unlink_parent if type(ended) is HandedOver else self.over)(call)
         return ended
 
-    def open(
-        self,
-        call: CallState,
-        start: Callable[[Prepared, Callable[[RunResult | BaseException], object], Callable[[], object]], T],
-        cancel: CancelToken | None,
-    ) -> T:
-        """
-        Make *call*, whose result comes in pieces, up to its turn; *start* takes it from there. Raises ToolError.
-
-        Args:
-            start: Given the prepared call, what it has to tell its end, and what to call when its thread is back.
-        """
-        before, began = current.get(), time.monotonic()
-        try:
-            link(call, cancel)
-            self.calls.add(call)
-            current.set(call)
-            prepared = self._allowed(call)
-            turn = self._turns.of(prepared)
-            if turn is not None:
-                block(taken(prepared, turn, self.threads.workers))
-            made = start(prepared, partial(self._over, call, began), turn.release if turn else nothing)
-            call.turn = None  # held until its thread is back
-            return made
-        except BaseException as error:
-            self._over(call, began, error)
-            raise
-        finally:
-            try:
-                leave_scope(call)
-            finally:
-                current.set(before)
-
-    def leave(self, call: CallState, take: Callable[[Prepared], T]) -> T:
-        """*call* is made elsewhere by *take*, which is given it as it may run. Raises what keeps it from that."""
-        before, began = current.get(), time.monotonic()
-        try:
-            self.calls.add(call)
-            current.set(call)
-            taken = take(self._allowed(call))
-        except BaseException as error:
-            self._over(call, began, error)
-            raise
-        else:
-            self._over(call, began, taken if isinstance(taken, HandedOver) else None)
-            return taken
-        finally:
-            try:
-                leave_scope(call)
-            finally:
-                current.set(before)
-
-    def _allowed(self, call: CallState) -> Prepared:
-        """*call* as it may run, after its gates, which are waited for. Raises what keeps it from running."""
-        prepared = self.admit(call)
-        if not isinstance(prepared, Prepared):
-            raise prepared
-        if prepared.judging is not None:
-            block(prepared.judging)
-        return prepared
-
-    def _over(self, call: CallState, began: float, ended: Ended | None) -> None:
-        """This process has no more to do with *call*, whose end is told if it is known."""
-        if ended is not None and self._observer is not None and self._observer.wanted:
-            reset = current.set(call)
-            try:
-                self._observer.call_ended(call, ended, began)
-            finally:
-                current.reset(reset)
-        self.over(call)
-
     # The stages --------------------------------------------------------------------------------------------------
 
     def admit(self, call: CallState) -> Prepared | BaseException:
@@ -297,7 +232,7 @@ class Way:
         """Run it where it is waited for; for a submitted call that is a worker."""
         call = prepared.call
         try:
-            turn = self._turns.of(prepared)
+            turn = self.turns.of(prepared)
         except BaseException as error:  # noqa: BLE001 -- as in admit
             return error
         try:
@@ -322,7 +257,7 @@ class Way:
         """Run it on a worker, and wait until its threshold, its limit or its end."""
         start = None
         try:
-            turn = self._turns.of(prepared)
+            turn = self.turns.of(prepared)
         except BaseException as error:  # noqa: BLE001 -- as in admit
             return error
         if self.pipeline.finishes_on_loop(prepared):
@@ -336,14 +271,25 @@ class Way:
             work.close()
             return alone
         try:
+            return (yield from self._watched(work, prepared, threshold, options))
+        except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more, or has the id of its task
+            background.withdraw(work)
+            work.call.source.cancel("The caller was interrupted while waiting")
+            raise
+
+    def _watched(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> Steps[Ended]:
+        """Run it, and hand it over at its *threshold*, or at once."""
+        background = self._background
+        assert background is not None
+        try:
             background.watch(work)
             handed = background.start(work, prepared, options) if options.background else None
-        except BaseException as error:  # no room, no store, or no file that could be opened: it does not begin
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 -- no room, no store, or no file that could be opened: it does not begin
             prepared.call.source.end()
             work.job.end(error)
             background.unwatch(work)
-            if isinstance(error, KeyboardInterrupt):
-                raise
             return error
         if handed is not None:
             work.submit()
@@ -361,6 +307,16 @@ class Way:
         return ended  # type: ignore[no-any-return]  # a job's end is as untyped as what it does
 
     # The end -----------------------------------------------------------------------------------------------------
+
+    def go(self, call: CallState, began: float, ended: Ended | None) -> None:
+        """This process has no more to do with *call*, whose end is told if it is known."""
+        if ended is not None and self._observer is not None and self._observer.wanted:
+            reset = current.set(call)
+            try:
+                self._observer.call_ended(call, ended, began)
+            finally:
+                current.reset(reset)
+        self.over(call)
 
     def over(self, call: CallState) -> None:
         """Nothing of this call runs any more, or is waited for."""

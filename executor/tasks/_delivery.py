@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
 from executor.tasks._live import notify
+from executor.threads._gate import Gate
 from executor.values import TaskInfo
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Delivery:
     lock: threading.Lock
     durable: Durable | None
     tasks: dict[str, LiveTask]
-    waiting: list[threading.Event]
+    waiting: list[Gate]
     _subscribers: list[Callable[[TaskInfo], object]]
     _over: deque[str]
 
@@ -132,7 +133,7 @@ class Delivery:
     ) -> TaskInfo | None:
         """See `TaskManager.next_undelivered`."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        gate = threading.Event()
+        gate = Gate()
         with self.lock:
             self.waiting.append(gate)
         forget = cancel.on_cancel(gate.set) if cancel is not None else None

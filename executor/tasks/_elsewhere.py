@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from executor.tasks._left import LeftToEngines
 from executor.tasks._owners import notes
 from executor.tasks._recovery import forget, give_back
 from executor.tasks._rows import Row
+from executor.threads._gate import Gate
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class AllTasks:
         if not self._place.write(lambda connection: request_cancel(connection, task_id, reason)):
             return False
         deadline = time.monotonic() + CANCEL_WAIT
-        rest = threading.Event()
+        rest = Gate()
         while time.monotonic() < deadline:
             with contextlib.suppress(ExecutorUnavailableError):  # it has been asked for, and the store may come back
                 row = self._row(task_id)

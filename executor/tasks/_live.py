@@ -11,10 +11,9 @@ from executor._log import warn
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
-    import threading
-
     from executor.tasks._spool import Spool
     from executor.tasks._thread import Change
+    from executor.threads._gate import Gate
     from executor.values import Outcome, ToolResult
 
 Progress: TypeAlias = tuple[float, float | None, str | None] | None
@@ -63,7 +62,7 @@ class LiveTask:
         self.progress: Progress = None  # the last one that was stored, or, once it has ended, that there was
         self.waited_for: str | None = None  # what was last stored of `waits`
         self.on_done: list[Callable[[TaskInfo], object]] = []
-        self.waiting: list[threading.Event] = []
+        self.waiting: list[Gate] = []
 
     def begin(self, started: float | None) -> bool:
         """Its work has begun, at this monotonic time. Returns False when it had before."""

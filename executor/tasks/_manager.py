@@ -20,6 +20,7 @@ from executor.tasks._rows import text
 from executor.tasks._spool import CAP
 from executor.tasks._stream import check
 from executor.tasks._table import TaskTable
+from executor.threads._gate import Gate
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class TaskManager(Input):
         Raises:
             TaskNotFoundError: No such task.
         """
-        gate, began = threading.Event(), time.monotonic()
+        gate, began = Gate(), time.monotonic()
         with self._table.lock:
             task = self._table.tasks.get(task_id)
             if task is not None and task.status.final:
@@ -261,7 +262,7 @@ class TaskManager(Input):
         left = None if timeout is None else max(0.0, began + timeout - time.monotonic())
         return self.wait(task_id, left, cancel=cancel)  # an engine has it, and this process looks no more after it
 
-    def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: threading.Event) -> TaskInfo:
+    def _wait_elsewhere(self, task_id: str, timeout: float | None, gate: Gate) -> TaskInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
         elsewhere, known = self._elsewhere(task_id), time.monotonic()
         info: TaskInfo | None = None

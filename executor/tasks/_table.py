@@ -24,6 +24,7 @@ from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
 from executor.tasks._terminals import Terminals
 from executor.threads._beside import beside
+from executor.threads._gate import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ class TaskTable(Delivery):
             inherited.abandon()
         self.terminals = Terminals(shared=self.durable is not None)
         self.tasks: dict[str, LiveTask] = {}
-        self.waiting: list[threading.Event] = []
+        self.waiting: list[Gate] = []
         self.saved: dict[str, str] = {}
         stored = self.durable
         self.results: Results = (
@@ -80,12 +81,12 @@ class TaskTable(Delivery):
         )
         self._subscribers: list[Callable[[TaskInfo], object]] = []
         self._over: deque[str] = deque()  # ended tasks that may be forgotten, in that order
-        self._running = 0
+        self._entered: set[str] = set()  # the ids of those that have not ended; those that are about to be entered, too
 
     @property
     def running(self) -> int:
         """How many tasks of this manager have not ended."""
-        return self._running
+        return len(self._entered)
 
     def place(self) -> tuple[str, str, int] | None:
         """Folder, host and output cap of tasks that another process can see; None in memory."""
@@ -117,11 +118,16 @@ class TaskTable(Delivery):
         """
         if self.durable is None:
             return None
-        task = LiveTask(_new_id(plugin_name), tool_name, plugin_name, call_id, spool, conversation)
+        task = self.new(tool_name, plugin_name, call_id, spool, conversation)
         if started is not None:
             task.begin(started)
         task.early = self.durable.prepare(task.info(), self._output_cap, spool)  # type: ignore[arg-type]  # a file's
         return task
+
+    @staticmethod
+    def new(tool_name: str, plugin_name: str, call_id: str, spool: Spool, conversation: str | None = None) -> LiveTask:
+        """A task with its id, not entered yet: whoever `add` does not come back to can `remove` it all the same."""
+        return LiveTask(f"{plugin_name}_{token_hex(16)}", tool_name, plugin_name, call_id, spool, conversation)
 
     def withdraw(self, task: LiveTask) -> None:
         """The call has ended before it became a task."""
@@ -159,54 +165,52 @@ class TaskTable(Delivery):
             started: The monotonic time at which its work began; None: it is pending.
             most: How many tasks there may be, this one included.
             conversation: Which conversation of the host it belongs to.
-            early: What `prepare` returned.
+            early: What `prepare`, or `new`, returned.
             engine: What is to carry it out, where that is not this process; see `Entry`.
 
         Raises:
             CapacityError: There are that many already.
         """
-        self._make_room(tool_name, most)
-        task = early or LiveTask(_new_id(plugin_name), tool_name, plugin_name, call_id, spool, conversation)
+        task = early or self.new(tool_name, plugin_name, call_id, spool, conversation)
+        self._make_room(task, most)
         task.cancel, task.reached, task.waits = cancel, reached, waits
         if started is not None:
             task.begin(started)
         try:
             if self.durable is not None and task.early is None:
                 self.durable.add(task.info(), self._output_cap, spool, engine)  # type: ignore[arg-type]  # a file's
-        except BaseException:  # the caller's own Ctrl-C, while the store took its time: nobody has the id
             with self.lock:
-                self._running -= 1
-            self.withdraw(task)
+                self.tasks[task.id] = task
+        except BaseException:  # the caller's own Ctrl-C, while the store took its time: nobody has the id
+            self.remove(task.id)
             raise
-        with self.lock:
-            self.tasks[task.id] = task
         return task.id
 
     def tell(self, task_id: str) -> bool:
         """The id is about to be told. Returns False when it is in memory only, because the store is away."""
         return self.durable is None or self.durable.tell(task_id)
 
-    def _make_room(self, tool_name: str, most: int | None) -> None:
+    def _make_room(self, task: LiveTask, most: int | None) -> None:
         with self.lock:
-            if most is None or self._running < most:
-                self._running += 1
+            if most is None or len(self._entered) < most:
+                self._entered.add(task.id)
                 return
         running = self._describe_running()
         raise CapacityError(
             f"There are {most} background tasks, which is the limit: wait for one, or cancel one of "
             + ", ".join(running[:10]),
             running=running,
-            tool_id=tool_name,
+            tool_id=task.tool_name,
         )
 
     def remove(self, task_id: str) -> None:
         """Take back an id that was never handed out."""
         with self.lock:
+            self._entered.discard(task_id)
             task = self.tasks.pop(task_id, None)
-            if task is None:
-                return
-            self._running -= 1
-            waiting, task.waiting = task.waiting, []
+            waiting: list[Gate] = []
+            if task is not None:
+                waiting, task.waiting = task.waiting, []
         if self.durable is not None:
             self.durable.remove(task_id)
         for gate in waiting:  # somebody who had it from `list`
@@ -218,7 +222,7 @@ class TaskTable(Delivery):
             task = self.tasks.pop(task_id, None)
             if task is None:
                 return
-            self._running -= 1
+            self._entered.discard(task_id)
             task.left = True
             waiting, task.waiting = task.waiting, []
         if self.durable is not None:
@@ -287,7 +291,7 @@ class TaskTable(Delivery):
         """The end is known from now on: wake who waits for it. Returns who is to be told of it."""
         with self.lock:
             task.end(info.status, outcome, result)
-            self._running -= 1
+            self._entered.discard(task.id)
             if task.acknowledged or self.durable is not None:
                 self._forget_old(task)
             waiting, task.waiting = [*task.waiting, *self.waiting], []
@@ -333,7 +337,7 @@ class TaskTable(Delivery):
 
     def stop(self, task_id: str, reason: str) -> bool:
         """Stop its work, and have its end written down. Returns whether this is what ended it."""
-        gate = threading.Event()
+        gate = Gate()
         with self.lock:
             task = self.tasks.get(task_id)
             cancel = task.cancel if task is not None else None
@@ -378,10 +382,6 @@ class TaskTable(Delivery):
             gate.set()
         if self.durable is not None:
             self.durable.close()
-
-
-def _new_id(plugin_name: str) -> str:
-    return f"{plugin_name}_{token_hex(16)}"
 
 
 def _weak(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,8 @@ from executor._log import warn
 from executor.errors import ExecutorUnavailableError
 from executor.tasks._connection import AGAIN, BUSY, code_of, is_suspect, patiently, unavailable
 from executor.tasks._store import REST
+from executor.threads._condition import Condition
+from executor.threads._one import OneThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,17 +122,16 @@ class StoreThread:
         self._store = store
         self._damaged = damaged
         self._lock = threading.RLock()
-        self._news = threading.Condition(self._lock)
+        self._news = Condition(self._lock)
         self._queue: deque[Change[Any]] = deque()
         self._slow: deque[Change[Any]] = deque()  # those with something to do before: they do not keep others waiting
-        self._alive = False
+        self._worker = OneThread(self._lock, self._run, "executor-store")
         self._closing = False
         self._last_try = 0.0  # when it is closing, and the store is away
         self._recent: deque[float] = deque([FIRST_LEAD / 2], maxlen=8)  # seconds that it took to write
         self._error: ExecutorUnavailableError | None = None
         self._error_until = 0.0
         self._contended = False  # whether other processes were in the way of the last transaction
-        self._thread: threading.Thread | None = None
 
     @property
     def lead(self) -> float:
@@ -145,7 +146,7 @@ class StoreThread:
     @property
     def here(self) -> bool:
         """Whether the caller is this thread."""
-        return threading.current_thread() is self._thread
+        return self._worker.here
 
     @property
     def backlog(self) -> int:
@@ -161,16 +162,13 @@ class StoreThread:
                 if not change.kept:
                     return change
             (self._slow if change.slow else self._queue).append(change)
-            if self._alive:
-                self._news.notify()
+            self._news.notify()
+            try:
+                self._worker.start()
                 return change
-            self._alive = True
-            self._thread = threading.Thread(target=self._run, name="executor-store", daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as error:  # the system has no thread left: the next change tries again
-            self._alive = False
-            change.settle(unavailable(self._store.path, error))
+            except RuntimeError as error:  # the system has no thread left: the next change tries again
+                away = unavailable(self._store.path, error)
+        change.settle(away)
         return change
 
     def do(self, apply: Callable[[sqlite3.Connection], T], seconds: float | None = None) -> T:
@@ -214,10 +212,10 @@ class StoreThread:
             self._closing, self._last_try = True, time.monotonic() + WAIT
             self._news.notify()
             if not self.here:
-                self._news.wait_for(lambda: not self._alive, seconds)
-            left = self.backlog and not self._alive
+                self._news.wait_for(lambda: not self._worker.alive, seconds)
+            left = self.backlog and not self._worker.alive
             if left:  # an interpreter that exits starts no more threads
-                self._alive, self._thread = True, threading.current_thread()
+                self._worker.be_here()
         if left:
             self._run()
         return not self.backlog
@@ -240,7 +238,7 @@ class StoreThread:
             elif not self.backlog and not self._closing:
                 self._news.wait_for(lambda: self.backlog or self._closing, IDLE)
             if not self.backlog or (self._closing and self._error is not None and time.monotonic() > self._last_try):
-                self._alive = False
+                self._worker.leave()
                 self._news.notify_all()
                 return []
             if not self._queue:

@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from executor._log import warn
+from executor.threads._one import OneThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ class Watch:
     def __init__(self, look: Callable[[], bool]) -> None:
         self._look = weakref.WeakMethod(look)
         self._lock = threading.Lock()
-        self._alive = False
+        self._worker = OneThread(self._lock, self._run, "executor-tasks")
         self._woken = False
         self._rest = threading.Event()  # set when it shall look at once
 
@@ -33,14 +34,12 @@ class Watch:
         """There is something to look after."""
         with self._lock:
             self._woken = True
-            if self._alive:
+            try:
+                self._worker.start()
                 return
-            self._alive = True
-        try:
-            threading.Thread(target=self._run, name="executor-tasks", daemon=True).start()
-        except RuntimeError as error:  # the system has no thread left: the next task tries again
-            self._alive = False
-            warn(f"Other processes cannot cancel tasks of this one: {error}")
+            except RuntimeError as error:  # the system has no thread left: the next task tries again
+                why = error
+        warn(f"Other processes cannot cancel tasks of this one: {why}")
 
     def hurry(self) -> None:
         """Look at once."""
@@ -56,7 +55,7 @@ class Watch:
             del look
             with self._lock:
                 if not goes_on and not self._woken:
-                    self._alive = False
+                    self._worker.leave()
                     return
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.threads._fork import of_this_process
+from executor.threads._one import OneThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ class Deadlines:
         self._wake = threading.Condition(self._lock)
         self._heap: list[tuple[float, int]] = []
         self._functions: dict[int, Callable[[], object]] = {}  # by number; what was taken back is in the heap only
-        self._alive = False
+        self._worker = OneThread(self._lock, self._run, "executor-deadlines")
 
     def at(self, when: float, fn: Callable[[], object]) -> Callable[[], None]:
         """
@@ -44,13 +45,11 @@ class Deadlines:
         with self._lock:
             self._functions[number] = fn
             heapq.heappush(self._heap, (when, number))
-            if self._alive:
-                if self._heap[0][1] == number:
-                    self._wake.notify()
-            elif not sys.is_finalizing():  # then it would be waited for without end
+            if self._heap[0][1] == number:
+                self._wake.notify()
+            if not sys.is_finalizing():  # then it would be waited for without end
                 try:
-                    threading.Thread(target=self._run, name="executor-deadlines", daemon=True).start()
-                    self._alive = True
+                    self._worker.start()
                 except RuntimeError as error:  # no thread left; the next call that has a deadline tries again
                     warn("A time limit may be kept too late: the system has no thread left", error=error)
         return partial(self._forget, number)
@@ -70,7 +69,7 @@ class Deadlines:
         while True:
             with self._lock:
                 if not self._functions:
-                    self._alive = False
+                    self._worker.leave()
                     return
                 when, number = self._heap[0]
                 fn = self._functions.get(number)

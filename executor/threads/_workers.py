@@ -1,7 +1,8 @@
 """
 Worker threads, grown on demand. All daemon, none polls.
 
-`Workers._lock` guards the lists and counts of one pool. Nothing else is taken or called under it.
+`Workers._lock` guards the lists and sets of one pool. Nothing else is taken or called under it. There are sets where
+numbers would do: what a Ctrl-C in the main thread has left half done is taken out of a set as often as need be.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import threading
 from collections import deque
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from executor._log import warn
@@ -66,21 +68,21 @@ class Workers:
         self._waiting: deque[Callable[[], object]] = deque()
         self._urgent: deque[Callable[[], object]] = deque()
         self._on_its_way = False  # a worker that takes what is urgent
-        self._count = 0
-        self._blocked = 0
+        self._starting: set[_Worker] = set()  # those whose threads have not come to run yet
         self._threads: set[int] = set()  # set operations are atomic
+        self._blocked: set[object] = set()  # each is a place that may be taken beyond the limit
         self._all_gone = threading.Condition(self._lock)
 
     @property
     def free(self) -> int:
         """How many jobs would start at once."""
         with self._lock:
-            return max(0, self._limit + self._blocked - self._count) + len(self._idle)
+            return max(0, self._limit + len(self._blocked) - self.count) + len(self._idle)
 
     @property
     def count(self) -> int:
         """How many threads there are."""
-        return self._count
+        return len(self._starting) + len(self._threads)
 
     @property
     def here(self) -> bool:
@@ -91,17 +93,22 @@ class Workers:
         """Run *job* on a worker, now or as soon as one is free. Returns False when closed: it will not run."""
         if sys.is_finalizing():  # its threads never come to run again, and a new one would be waited for without end
             return False
-        with self._lock:
-            if self._closed:
-                return False
-            if self._idle:
-                self._wake(job)
-                return True
-            if self._count >= self._limit + self._blocked:
-                self._waiting.append(job)
-                return True
-            self._count += 1
-        return self._start(job) or self._postpone(job)
+        worker = None
+        try:
+            with self._lock:
+                if self._closed:
+                    return False
+                if self._idle:
+                    self._wake(job)
+                    return True
+                if self.count >= self._limit + len(self._blocked):
+                    self._waiting.append(job)
+                    return True
+                self._starting.add(worker := _Worker(job))
+            return self._start(worker) or (self._take_out(worker) and self._postpone(job))
+        except BaseException:  # Ctrl-C: who gave the job does not want it any more
+            self._take_out(worker)
+            raise
 
     def spawn(self, fn: Callable[[], object]) -> bool:
         """
@@ -115,32 +122,42 @@ class Workers:
         """
         if sys.is_finalizing():  # as in `submit`
             return False
-        with self._lock:
-            self._urgent.append(fn)
-            if self._on_its_way:
-                return True
-            # Nobody relies on the main thread: Ctrl-C may keep it from sending one.
-            self._on_its_way = threading.current_thread() is not threading.main_thread()
-        if self._send():
-            return True
-        return self._do_without(fn)
+        try:
+            with self._lock:
+                self._urgent.append(fn)
+                if self._on_its_way:
+                    return True
+                # Nobody relies on the main thread: Ctrl-C may keep it from sending one.
+                self._on_its_way = threading.current_thread() is not threading.main_thread()
+            return self._send() or self._do_without(fn)
+        except BaseException:  # Ctrl-C: there may be nobody else who sends one for it
+            self._send()
+            raise
 
     def _send(self) -> bool:
         """Have a worker take what is urgent. Returns False when there is no thread left."""
-        with self._lock:
-            self._blocked += 1  # it takes nobody's place
-            if self._idle:
-                self._wake(self._take_urgent)
-                return True
-            self._count += 1
-        if self._start(self._take_urgent):
-            return True
-        self._take_back()
-        return False
+        place, worker = object(), None  # it takes nobody's place
+        job = partial(self._take_urgent, place)
+        sent = False
+        try:
+            with self._lock:
+                self._blocked.add(place)
+                if self._idle:
+                    self._wake(job)
+                    sent = True
+                    return True
+                self._starting.add(worker := _Worker(job))
+            sent = self._start(worker)
+            return sent
+        finally:
+            if not sent:
+                self._take_out(worker)
+                self._blocked.discard(place)
 
-    def _take_urgent(self) -> None:
+    def _take_urgent(self, place: object) -> None:
         """Do what is urgent, on the worker that was on its way."""
         with self._lock:
+            self._blocked.add(place)  # again, should a Ctrl-C have come to who has sent it
             self._on_its_way = False
         try:
             while True:
@@ -155,7 +172,7 @@ class Workers:
                         self._on_its_way = False  # there is no thread left: this one does it all
                 _do(fn)
         finally:
-            self._take_back()
+            self._blocked.discard(place)
 
     def _do_without(self, fn: Callable[[], object]) -> bool:
         """No worker comes: do here what others have left to it by now. Returns whether *fn* is done, by another one."""
@@ -178,24 +195,30 @@ class Workers:
         finally:  # Ctrl-C comes after a call, not in it: whoever is woken is idle no more, and nobody else is
             self._idle.pop()
 
-    def _start(self, job: Callable[[], object]) -> bool:
-        """Start a worker that was counted in already; takes it out again when there can be none."""
-        worker = _Worker(job)
+    def _start(self, worker: _Worker) -> bool:
+        """Start a worker that is among those that start. Returns False when there can be none."""
         name = f"executor-worker-{next(_thread_numbers)}"
         try:
             threading.Thread(target=self._work, args=(worker,), name=name, daemon=True).start()
         except RuntimeError:  # the system has no thread left, or the interpreter is ending
-            with self._lock:
-                self._leave()
             return False
         return True
+
+    def _take_out(self, worker: _Worker | None) -> bool:
+        """*worker* is not to work, unless it does by now. Returns whether that made the difference."""
+        with self._lock:
+            if worker not in self._starting:
+                return False
+            self._starting.discard(worker)
+            self._leave()
+            return True
 
     def _postpone(self, job: Callable[[], object]) -> bool:
         """Leave *job* to the workers that exist. Returns False when there is none."""
         with self._lock:
             if self._idle:
                 self._wake(job)
-            elif self._count > 0:
+            elif self.count > 0:
                 self._waiting.append(job)
             else:
                 return False
@@ -208,38 +231,58 @@ class Workers:
 
         Without this, nested calls would wait for ever once every worker waits for a nested call.
         """
-        reset = waiting_threads.set(waiting_threads.get() | {threading.get_ident()})
-        job = None
-        with self._lock:
-            self._blocked += 1
-            if self._waiting and self._count < self._limit + self._blocked:
-                job = self._waiting.popleft()
-                self._count += 1
+        before, place = waiting_threads.get(), object()
         try:
-            if job is not None and not self._start(job):
-                self._postpone(job)
+            waiting_threads.set(before | {threading.get_ident()})
+            with self._lock:
+                self._blocked.add(place)
+            self._use_place()
             yield
         finally:
-            self._take_back()
-            waiting_threads.reset(reset)
+            self._blocked.discard(place)
+            waiting_threads.set(before)
 
-    def _take_back(self) -> None:
-        with self._lock:
-            self._blocked -= 1
+    def _use_place(self) -> None:
+        """Have a worker do what has waited for one, if there may be one more."""
+        worker, started = None, False
+        try:
+            with self._lock:
+                if not self._waiting or self.count >= self._limit + len(self._blocked):
+                    return
+                self._starting.add(worker := _Worker(self._waiting[0]))
+                self._waiting.popleft()
+            started = self._start(worker)
+        finally:
+            if worker is not None and not started:
+                self._put_back(worker)
+
+    def _put_back(self, worker: _Worker) -> None:
+        """What *worker* was to do waits on, unless it does it by now."""
+        job = worker.job
+        if self._take_out(worker) and job is not None:
+            with self._lock:
+                if self._idle:
+                    self._wake(job)
+                elif job not in self._waiting:  # a Ctrl-C may have come before it was taken from there
+                    self._waiting.appendleft(job)
 
     def _work(self, worker: _Worker) -> None:
         job = worker.job
-        self._threads.add(threading.get_ident())
+        with self._lock:
+            if worker not in self._starting:  # a Ctrl-C came to who has sent it
+                return
+            self._starting.discard(worker)
+            self._threads.add(threading.get_ident())
         while True:
             worker.job = None
             if job is not None:
                 _do(job)
             job = None  # its arguments and results are free while this thread waits
             with self._lock:
-                if self._waiting and self._count <= self._limit + self._blocked:
+                if self._waiting and self.count <= self._limit + len(self._blocked):
                     job = self._waiting.popleft()
                     continue
-                if self._closed or self._count > self._limit + self._blocked:
+                if self._closed or self.count > self._limit + len(self._blocked):
                     self._threads.discard(threading.get_ident())
                     self._leave()
                     return
@@ -260,8 +303,7 @@ class Workers:
             return True
 
     def _leave(self) -> None:
-        self._count -= 1
-        if self._count == 0:
+        if self.count == 0:
             self._all_gone.notify_all()
 
     def close(self, timeout: float | None = 0) -> bool:
@@ -276,7 +318,7 @@ class Workers:
             idle, self._idle = self._idle, []
             for worker in idle:
                 worker.gate.release()
-            return self._all_gone.wait_for(lambda: self._count == 0, timeout)
+            return self._all_gone.wait_for(lambda: self.count == 0, timeout)
 
 
 def _do(job: Callable[[], object]) -> None:
