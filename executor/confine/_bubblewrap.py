@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor.confine._environment import only_roots
 from executor.confine._mounts import Kind
+from executor.confine._tracked import is_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,8 +93,10 @@ def options(
     # And nobody looks at bubblewrap's own process in there, or gets at what that has open.
     told += ["--proc", "/proc", "--perms", "0555", "--tmpfs", "/proc/1"]
     told += ["--remount-ro", "/proc/1", "--remount-ro", "/proc"]
+    free: list[str] = []
     for kind, path in mounts:
-        told += _mount(kind, path)
+        told += _hidden(path, free) if kind is Kind.HIDDEN else _mount(kind, path)
+        free += [f"{path}/"] if kind is Kind.FREE else []
     told += ["--chdir", folder, "--clearenv"]
     for name, value in environment.items():
         told += ["--setenv", name, value]
@@ -136,10 +139,17 @@ def _kept_of_run() -> Iterator[str]:
 
 
 def _mount(kind: Kind, path: str) -> Sequence[str]:
-    if kind is Kind.FREE:
-        return ("--bind", path, path)
-    if kind is Kind.FIXED:
-        return ("--ro-bind", path, path)
-    if os.path.isdir(path):
-        return ("--perms", "0555", "--tmpfs", path)
-    return ("--ro-bind", "/dev/null", path)
+    return ("--bind" if kind is Kind.FREE else "--ro-bind", path, path)
+
+
+def _hidden(path: str, free: Iterable[str]) -> Sequence[str]:
+    """
+    Nothing in place of *path*.
+
+    A folder is empty. Where something may be written, git would take it for emptied, and commit that. If it tracks
+    files in there, nobody can tell whether they are there: git says so, and leaves them as they were.
+    """
+    if not os.path.isdir(path):
+        return ("--ro-bind", "/dev/null", path)
+    untold = path.startswith(tuple(free)) and is_tracked(path)
+    return ("--perms", "0444" if untold else "0555", "--tmpfs", path)
