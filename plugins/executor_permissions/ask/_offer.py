@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from executor import Decision, ToolCall
-    from executor_permissions.judge._rules import Part, Places, ShellRule
+    from executor_permissions.judge._rules import Part, Places
+    from executor_permissions.judge._tool_rules import ShellRule
     from executor_permissions.judge._verdicts import Granted, Grants, Meaning
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy

@@ -182,7 +182,7 @@ def file_rules(
     for tool in sorted(tools):
         kept: Kept = "read" if tool in READING_TOOLS else "write" if tool in _WRITING_TOOLS else "other"
         of_tool = rules.for_tool(tool, kinds.get(tool, {}), is_shell=False)
-        about = [(text, rule) for values in of_tool.arguments.values() for text, rule in values]
+        about = [each for file in of_tool.files for values in file.values.values() for each in values]
         about += [
             (call.text, rule) for call in of_tool.calls for rule in call.arguments.values() if len(call.arguments) == 1
         ]

@@ -17,10 +17,10 @@ from executor_permissions.judge._rules import (
     Placeholders,
     Places,
     RuleList,
-    ShellIndex,
 )
 from executor_permissions.judge._scene import Scene
-from executor_permissions.judge._values import PATH_NAMES, scalars
+from executor_permissions.judge._tool_rules import ShellIndex
+from executor_permissions.judge._values import PATH_NAMES
 from executor_permissions.judge._verdicts import (
     Granted,
     Grants,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._tool_rules import Arguments
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
@@ -175,14 +176,16 @@ class Judge:
             raise InvalidError("the tool's name is no text", deny=True)
         if not _NAME.match(tool):
             raise InvalidError(f"the tool's name {tool[:80]!r} is not one that rules can be written for")
-        own, kinds = self._meanings.own(tool, declared), self._meanings.of_any(tool, declared)
-        means = {"blacklist": kinds, "ask": kinds, "whitelist": own}
-        deny, ask, allow = (
-            self._lists[name].for_tool(tool, means[name], is_shell=is_shell(means[name])) for name in LISTS
+        own, known = self._meanings.own(tool, declared), self._meanings.of_any(tool, declared)
+        commands = {name for each in LISTS[:2] for name in self._lists[each].commands_of(tool)} - known.keys()
+        kinds = known | dict.fromkeys(commands, "shell")
+        deny, ask = (
+            self._lists[each].for_tool(tool, kinds, is_shell=is_shell(kinds), commands=commands) for each in LISTS[:2]
         )
-        plan = Plan(tool, kinds, deny, ask, allow, None)
+        allow = self._lists["whitelist"].for_tool(tool, own, is_shell=is_shell(own))
+        plan = Plan(tool, kinds, deny, ask, allow, None, beside=bool(commands) and not is_shell(known))
         if is_shell(kinds):
-            plan.shell = (self._shell_rules(plan, fits=False), self._shell_rules(plan, fits=True))
+            plan.shell = {}
         free = not (deny.depends_on_arguments or ask.depends_on_arguments or allow.depends_on_arguments)
         if deny.whole is not None or (free and not kinds and tool not in CARRIERS):
             plan.fixed = self._fixed(plan)
@@ -221,14 +224,16 @@ class Judge:
         if plan.tool in _DEFAULTS:
             args = {**_DEFAULTS[plan.tool], **args}
         granted = self._calls.granted(grants, plan, args, scene) if grants is not None else None
-        if plan.shell is None:
+        shell = plan.shell_for(args)
+        if shell is None:
             return self._decide_plain(plan, args, scene, granted, read_only=read_only)
         denied = self._calls.denied(plan, args, scene)
-        if denied is None or denied.verdict != "deny":
-            maybe = denied
-            denied = denied_by_grant(granted) if granted is not None else None
-            return denied or self._decide_shell(plan, plan.shell, args, scene, grants, maybe)
-        return denied
+        if denied is not None and denied.verdict == "deny":
+            return denied
+        decision = denied_by_grant(granted) or self._decide_shell(plan, shell, args, scene, grants, denied)
+        if plan.beside and decision.method not in _BY_RULE and not decision.maybe_denied:
+            return self._decide_plain(plan, args, scene, granted, read_only=read_only)
+        return decision
 
     def _decide_plain(
         self, plan: Plan, args: dict[str, Any], scene: Scene, granted: Granted, *, read_only: bool
@@ -302,18 +307,19 @@ class Judge:
     def _decide_shell(
         self,
         plan: Plan,
-        shell: tuple[Rules, Rules],
+        shell: dict[tuple[int, ...], Rules],
         args: dict[str, Any],
         scene: Scene,
         grants: Grants | None,
         maybe: Decision | None,
     ) -> Decision:
         # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
-        from executor_permissions.judge._shell_calls import beside, folder, outcomes
+        from executor_permissions.judge._shell_calls import beside, folder, in_line, outcomes
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
-        fits = not plan.allow.arguments or self._calls.every_argument(plan.allow, args, scene) is not None
-        rules = shell[fits]
+        files = self._calls.fitting(plan.allow, args, scene) if plan.allow.files else []
+        fitting = tuple(map(id, files))
+        rules = shell.get(fitting) or shell.setdefault(fitting, self._shell_rules(plan, files))
         base, moved, outside = folder(args, scene, self.places.project)
         parts: list[Part] = list(maybe.parts) if maybe is not None else []
         hidden: str | None = None
@@ -321,8 +327,8 @@ class Judge:
             parts.extend(outcome.parts)
             hidden = hidden or outcome.hidden
         if rules.has_lines:
-            parts.extend(self._in_line(rules, plan, args, parts))
-        parts.extend(beside(args, outside, {*plan.kinds, *(plan.allow.arguments if fits else ())}))
+            parts.extend(in_line(rules, plan.kinds, args, parts))
+        parts.extend(beside(args, outside, {*plan.kinds, *(name for file in files for name in file.values)}))
         asked = self._calls.asked(plan, args, scene) if plan.asks else None
         if asked is not None:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))
@@ -330,16 +336,6 @@ class Judge:
             raise InvalidError(f"{plan.tool} was given no command")
         granted = self._calls.granted(grants, plan, args, scene) if grants is not None else None
         return self._combine(plan, parts, hidden, granted)
-
-    def _in_line(self, rules: Rules, plan: Plan, args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
-        """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
-        given = [value for name, value in args.items() if isinstance(value, list) or name in plan.kinds]
-        text = " ".join(item for item in scalars(given) if isinstance(item, str))
-        if (denied := rules.deny.in_line(text)) is not None:
-            yield denied_part(text[:2000], denied.text)
-        asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
-        if asked is not None and all(part.rule != asked.text for part in parts):
-            yield asked_part(text[:2000], asked.text)
 
     def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
         """One decision from those on the parts: deny before ask before allow."""
@@ -351,7 +347,7 @@ class Judge:
         if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
             first = first_with_rule(parts)
             return Decision("allow", first.reason, first.method, first.rule, told)
-        maybe = self._may_be_denied(parts, hidden)
+        maybe = self._may_be_denied(plan, parts, hidden)
         for part in open_parts:
             if part.verdict == "ask" and part.method == "ask_rule":
                 reason = f"{part.text}: {part.reason}"
@@ -367,16 +363,16 @@ class Judge:
         reason = f"{first.text}: {first.reason}" if first.text else first.reason
         return Decision(self.default, reason, "default", None, told, maybe_denied=maybe)
 
-    def _may_be_denied(self, parts: Sequence[Part], hidden: str | None) -> bool:
+    def _may_be_denied(self, plan: Plan, parts: Sequence[Part], hidden: str | None) -> bool:
         """Whether a rule of the blacklist may be about a command: a part that it may mean, or one that is hidden."""
-        if hidden is not None and self._lists["blacklist"].shell.programs:
+        if hidden is not None and (self._lists["blacklist"].shell.programs or plan.deny.lines):
             return True
         return any(
             part.maybe_denied or (part.method == "ask_rule" and not self.asks_by_rule(part.rule)) for part in parts
         )
 
-    def _shell_rules(self, plan: Plan, *, fits: bool) -> Rules:
-        """What there is for the commands of a tool, where the rules for its other arguments fit these, or do not."""
+    def _shell_rules(self, plan: Plan, files: Sequence[Arguments]) -> Rules:
+        """What there is for the commands of a tool, where what *files* allow of its other arguments fits."""
         from executor_permissions.judge._shell_known import Known
         from executor_permissions.judge._shell_scope import Rules
 
@@ -384,9 +380,9 @@ class Judge:
             deny=self._lists["blacklist"].shell,
             ask=self._lists["ask"].shell,
             allow=plan.allow.shell or ShellIndex(),
-            denying=plan.deny.about_commands(),
-            asking=plan.ask.about_commands(),
-            allowing=plan.allow.about_commands(arguments=fits),
+            denying=plan.deny.about_commands(plan.deny.files),
+            asking=plan.ask.about_commands(plan.ask.files),
+            allowing=plan.allow.about_commands(files),
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
             files=self._files,
@@ -396,4 +392,5 @@ class Judge:
         )
 
 
+_BY_RULE = frozenset({"blacklist", "session_blacklist", "ask_rule"})
 _SCALARS = frozenset({int, float, bool, type(None)})

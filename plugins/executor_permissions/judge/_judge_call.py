@@ -19,10 +19,10 @@ from executor_permissions.judge._verdicts import allowed_part, asked_part, decid
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from executor_permissions.judge._rules import ToolRules
     from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tokens import Match
+    from executor_permissions.judge._tool_rules import Arguments, ToolRules
     from executor_permissions.judge._verdicts import Granted, Grants
 
 READING_TOOLS = frozenset(
@@ -44,7 +44,8 @@ class Plan:
     Everything the policy has about one tool with certain kinds, made once.
 
     Attributes:
-        shell: What it has for commands, of a shell tool; by whether its ``arguments`` rules fit the other arguments.
+        shell: What it has for commands, of a shell tool; by which files' rules fit the other arguments. None elsewhere.
+        beside: Whether it is a shell tool only to those who forbid or ask: what else allows a call, allows it.
         denies, asks: Whether a rule to deny, or to ask, may be about the call whatever its command is.
     """
 
@@ -54,13 +55,20 @@ class Plan:
     ask: ToolRules
     allow: ToolRules
     fixed: Decision | None
-    shell: tuple[Rules, Rules] | None = None
+    shell: dict[tuple[int, ...], Rules] | None = None
+    beside: bool = False
     denies: bool = field(init=False)
     asks: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.denies = self.deny.whole is not None or self.deny.depends_on_arguments
         self.asks = self.ask.whole is not None or self.ask.depends_on_arguments
+
+    def shell_for(self, args: dict[str, Any]) -> dict[tuple[int, ...], Rules] | None:
+        """`shell`, where there is a command among *args*; of a tool that surely is none for commands None elsewhere."""
+        if self.beside and all(kind != "shell" or args.get(name) is None for name, kind in self.kinds.items()):
+            return None
+        return self.shell
 
 
 class CallJudge:
@@ -118,7 +126,7 @@ class CallJudge:
             yield 2, plan.tool, rules.whole
         for call in rules.calls:
             yield call.catches(args, scene), plan.tool, call.text
-        for name, values in rules.arguments.items():
+        for name, values in ((name, values) for file in rules.files for name, values in file.values.items()):
             if name in args:
                 for text, rule in values:
                     yield rule.catches(args[name], scene), f"{plan.tool} {name}", text
@@ -133,11 +141,15 @@ class CallJudge:
             free = not call.is_free or not args
             if free and call.allows(args, scene) and not self._from_elsewhere(plan, args, scene, call.arguments):
                 return self._unless_version_control(plan, args, scene, call.text)
-        if rules.arguments:
-            text = self.every_argument(rules, args, scene)
-            if text is not None and not self._from_elsewhere(plan, args, scene, rules.arguments):
+        for file in rules.files:
+            text = _every_argument(file, args, scene)
+            if text is not None and not self._from_elsewhere(plan, args, scene, file.values):
                 return self._unless_version_control(plan, args, scene, text)
         return None
+
+    def fitting(self, rules: ToolRules, args: dict[str, Any], scene: Scene) -> list[Arguments]:
+        """What files say of the arguments, where all that one names of them fits."""
+        return [file for file in rules.files if _every_argument(file, args, scene) is not None]
 
     def _from_elsewhere(self, plan: Plan, args: dict[str, Any], scene: Scene, named: Collection[str]) -> bool:
         """Whether an argument that the rule is not about may move the folder that relative paths start in."""
@@ -151,18 +163,6 @@ class CallJudge:
             return any(args[name] and scene.locate(args[name]).real != home for name in bases)
         except UnclearPathError:
             return True
-
-    def every_argument(self, rules: ToolRules, args: dict[str, Any], scene: Scene) -> str | None:
-        """The rules that allow these arguments, if every argument that has rules fits one of its own."""
-        found = []
-        for name, values in rules.arguments.items():
-            if name not in args:
-                return None
-            text = next((text for text, rule in values if rule.allows(args[name], scene)), None)
-            if text is None:
-                return None
-            found.append(text)
-        return ", ".join(found)
 
     def _unless_version_control(self, plan: Plan, args: dict[str, Any], scene: Scene, rule: str) -> Decision | None:
         """A rule for a folder does not cover its .git, whose hooks are run, unless it says so."""
@@ -268,6 +268,19 @@ class CallJudge:
             if not ours and any(may_become(place.written, root) for root in self._protected):
                 maybe = 1
         return maybe
+
+
+def _every_argument(file: Arguments, args: dict[str, Any], scene: Scene) -> str | None:
+    """The rules of *file* that allow these arguments, if every argument that it names fits one of its own."""
+    found = []
+    for name, values in file.values.items():
+        if name not in args:
+            return None
+        text = next((text for text, rule in values if rule.allows(args[name], scene)), None)
+        if text is None:
+            return None
+        found.append(text)
+    return ", ".join(found)
 
 
 def _is_base(name: str) -> bool:

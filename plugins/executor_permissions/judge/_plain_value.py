@@ -15,6 +15,8 @@ _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 COMMAND_WORDS = frozenset(
     "command commands commandline cmd cmds cmdline script scripts shell bash sh exec run code eval argv args".split()
 )
+# Of them, those that hold nothing but commands for a shell: "code" may be of any language.
+_SHELL_WORDS = frozenset("command commands commandline cmd cmds cmdline shell".split())
 _STATEMENTS = frozenset({"sql", "query", "statement", "statements", "q"})
 _HOSTS = frozenset({"host", "hostname", "domain", "server", "site", "origin", "endpoint", "address", "remote"})
 _NO_HOST = re.compile(r"[^A-Za-z0-9._-]")
@@ -23,6 +25,11 @@ _NO_HOST = re.compile(r"[^A-Za-z0-9._-]")
 def words_of(name: str) -> list[str]:
     """The words in the name of an argument, in small letters: of ``shell_command`` and ``shellCommand`` both."""
     return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_for_shell(name: str) -> bool:
+    """Whether the argument *name*, whatever its tool, is by that name a command of a shell."""
+    return not _SHELL_WORDS.isdisjoint(words_of(name))
 
 
 def is_plain_for(rule: str, value: str) -> bool:

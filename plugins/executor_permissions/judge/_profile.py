@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from executor.confine import ProfileName
     from executor_permissions.judge._file_rules import FileRules, Found
-    from executor_permissions.judge._rules import Part, Placeholders, Places, ShellRule
+    from executor_permissions.judge._rules import Part, Placeholders, Places
+    from executor_permissions.judge._tool_rules import ShellRule
 
 # ruff: noqa: PTH112 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os.path
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge._call_patterns import Call, split_call, typed
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
+from executor_permissions.judge._plain_value import is_for_shell
 from executor_permissions.judge._scene import Scene
-from executor_permissions.judge._tokenize import OPERATORS, as_text, tokenize, unquoted
+from executor_permissions.judge._tokenize import OPERATORS, tokenize
+from executor_permissions.judge._tool_rules import Arguments, ShellIndex, ShellRule, ToolRules
 from executor_permissions.judge._values import CallPattern, ValueRule, guess_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from executor_permissions.judge._tokens import TokenPattern
+    from collections.abc import Collection, Iterable, Mapping
 
 ListName = Literal["blacklist", "ask", "whitelist"]
 LISTS: tuple[ListName, ...] = ("blacklist", "ask", "whitelist")
@@ -93,117 +91,6 @@ class Places(NamedTuple):
     project: str
     home: str
     protected: tuple[str, ...] = ()
-
-
-class ShellRule(NamedTuple):
-    """
-    A rule for shell commands: one pattern, or several that must all be found, in this order (``curl * | sh``).
-
-    Attributes:
-        holds_in: Of one that a person's answer has made: whether it holds in all of these resolved folders.
-        leads: Of such a one: whether it holds where words of the command lead there through links.
-    """
-
-    text: str
-    patterns: tuple[TokenPattern, ...]
-    holds_in: Callable[[frozenset[str]], bool] | None = None
-    leads: Callable[[frozenset[tuple[str, str]]], bool] | None = None
-
-
-def _no_rules() -> dict[str, list[ShellRule]]:
-    return {}
-
-
-@dataclass(slots=True)
-class ShellIndex:
-    """
-    Shell rules by program, so that a thousand rules cost as little as ten.
-
-    Attributes:
-        wild: Rules whose program has a wildcard.
-        sequences: Rules of several commands.
-        texts: Rules by their text, blanks aside.
-        lines: What is looked for in a whole line, as it is written: for denying.
-    """
-
-    by_program: dict[str, list[ShellRule]] = field(default_factory=_no_rules)
-    wild: list[ShellRule] = field(default_factory=list)
-    sequences: list[ShellRule] = field(default_factory=list)
-    texts: dict[str, ShellRule] = field(default_factory=dict)
-    lines: list[tuple[Wildcard, ShellRule]] = field(default_factory=list)
-    programs: frozenset[str] = frozenset()
-
-    def add(self, rule: ShellRule) -> None:
-        """Index *rule* by the program that it is about."""
-        if len(rule.patterns) > 1:
-            self.sequences.append(rule)
-            return
-        line = rule.patterns[0].as_text
-        if line is not None:
-            self.lines.append((line, rule))
-        program = rule.patterns[0].program
-        if program is None:
-            self.wild.append(rule)
-        else:
-            self.by_program.setdefault(os.path.basename(program) or program, []).append(rule)  # noqa: PTH119 -- speed
-
-    def finish(self) -> None:
-        """Collect the programs, once all rules are in."""
-        found = {name for name in self.by_program if name}
-        for rule in self.sequences:
-            found.update(pattern.program for pattern in rule.patterns if pattern.program)
-        self.programs = frozenset(found)
-
-    def in_line(self, text: str) -> ShellRule | None:
-        """The rule that is found in a line as it is written, with its quotes or without."""
-        if not self.lines:
-            return None
-        spelled = {as_text(text), as_text(unquoted(text))}
-        return next((rule for line, rule in self.lines if any(map(line.fits, spelled))), None)
-
-    def about(self, program: str) -> Sequence[ShellRule]:
-        """The rules that may be about *program* (a name without folder)."""
-        rules: Sequence[ShellRule] = self.by_program.get(program, ())
-        dot = program.find(".")
-        if dot > 0:  # mkfs.ext4, python.exe
-            rules = [*rules, *self.by_program.get(program[:dot], ())]
-        return [*rules, *self.wild] if self.wild else rules
-
-
-@dataclass(slots=True)
-class ToolRules:
-    """
-    The rules of one list that are about one tool.
-
-    Attributes:
-        whole: The rule for the tool whatever its arguments, if there is one.
-        shell: The patterns for commands, of a shell tool.
-        calls: The patterns with brackets.
-        arguments: The rules about the values of each argument.
-        commands: Those of them that are about commands.
-        anywhere: What is looked for in all of the call: for denying.
-    """
-
-    whole: str | None = None
-    shell: ShellIndex | None = None
-    calls: list[CallPattern] = field(default_factory=list)
-    arguments: dict[str, list[tuple[str, ValueRule]]] = field(default_factory=dict)
-    commands: dict[str, list[ShellRule]] = field(default_factory=dict)
-    anywhere: list[tuple[Wildcard, str]] = field(default_factory=list)
-
-    @property
-    def depends_on_arguments(self) -> bool:
-        return bool(self.calls or self.arguments or self.commands or self.anywhere)
-
-    def about_commands(self, *, arguments: bool = True) -> tuple[ShellIndex, ...]:
-        """The rules for single commands; with *arguments* what the rules about those say of commands as well."""
-        index = ShellIndex()
-        for commands in self.commands.values() if arguments else ():
-            for rule in commands:
-                index.add(rule)
-        index.finish()
-        found = (self.shell, index)
-        return tuple(one for one in found if one is not None and (one.by_program or one.wild))
 
 
 class RuleList:
@@ -284,8 +171,26 @@ class RuleList:
         """Whether *rule* stands in this list, as written."""
         return rule in self._written
 
-    def for_tool(self, tool: str, kinds: Mapping[str, str], *, is_shell: bool) -> ToolRules:
-        """What this list says about *tool*, whose arguments mean *kinds*."""
+    def commands_of(self, tool: str) -> set[str]:
+        """The arguments of *tool* that rules speak of by name, and that are commands by that name."""
+        calls = [call.arguments for _, call in self._calls if self._is_about_any(call.tool, tool)]
+        calls += [
+            arguments  # type: ignore[misc]  # of both the names alone are looked at
+            for section in self._arguments
+            for written, arguments in section.items()
+            if self._is_about_any(written, tool)
+        ]
+        return {name for arguments in calls for name in arguments if is_for_shell(name)}
+
+    def for_tool(
+        self, tool: str, kinds: Mapping[str, str], *, is_shell: bool, commands: Collection[str] = ()
+    ) -> ToolRules:
+        """
+        What this list says about *tool*, whose arguments mean *kinds*.
+
+        Args:
+            commands: Of these, those that are taken for commands because of their name: for texts, too.
+        """
         rules = ToolRules()
         names = (tool,) if self._narrow else names_of(tool)
         rules.whole = self._whole(names)
@@ -293,11 +198,15 @@ class RuleList:
             if any(self._is_about(call.tool, name) for name in names):
                 rules.calls.append(self._call(text, tool, call, kinds))
                 self._of_line(rules, text, call, kinds)
+        files = [Arguments()]
         for section in self._arguments:
+            if self._narrow:
+                files.append(Arguments())
             for written, arguments in section.items():
                 if any(self._is_about(written, name) for name in names):
                     for argument, values in arguments.items():
-                        self._argument(rules, tool, argument, values, kinds)
+                        self._argument(files[-1], tool, argument, values, kinds, is_text=argument in commands)
+        rules.files = [file for file in files if file.values or file.commands]
         if is_shell:
             rules.shell = self.shell
         else:
@@ -312,7 +221,7 @@ class RuleList:
             return
         rule = shell_rule(written, self._places)
         if rule is not None and len(rule.patterns) == 1:
-            rules.commands.setdefault(shells[0], []).append(rule._replace(text=text))
+            rules.lines.append(rule._replace(text=text))
 
     def _whole(self, names: tuple[str, ...]) -> str | None:
         for name in names:
@@ -330,6 +239,9 @@ class RuleList:
             return written == tool
         return Wildcard.of(written).fits(tool)
 
+    def _is_about_any(self, written: str, tool: str) -> bool:
+        return any(self._is_about(written, name) for name in names_of(tool))
+
     def _call(self, text: str, tool: str, call: Call, kinds: Mapping[str, str]) -> CallPattern:
         rules = {}
         for name, written in call.arguments.items():
@@ -342,7 +254,14 @@ class RuleList:
         return CallPattern(text, tool, rules, anything)
 
     def _argument(
-        self, rules: ToolRules, tool: str, argument: str, values: list[Any], kinds: Mapping[str, str]
+        self,
+        file: Arguments,
+        tool: str,
+        argument: str,
+        values: list[Any],
+        kinds: Mapping[str, str],
+        *,
+        is_text: bool,
     ) -> None:
         texts = tuple(self._places.expand(value) for value in values if isinstance(value, str))
         kind = kinds.get(argument) or guess_kind(argument, texts)
@@ -350,13 +269,14 @@ class RuleList:
             if kind in ("shell", "argv") and isinstance(value, str):
                 rule = shell_rule(value, self._places, prefix=True)
                 if rule is not None:
-                    rules.commands.setdefault(argument, []).append(rule)
-                continue
+                    file.commands.setdefault(argument, []).append(rule)
+                if not is_text:
+                    continue
             expanded = self._places.expand(value) if isinstance(value, str) else value
             text = value if isinstance(value, str) else repr(value)
             # In a whitelist a plain value is compared as a whole, its "*" too.
             entry = ValueRule(expanded, kind, self._scene, is_glob=not self._narrow, ours=tool in OURS)
-            rules.arguments.setdefault(argument, []).append((text, entry))
+            file.values.setdefault(argument, []).append((text, entry))
 
 
 def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> ShellRule | None:

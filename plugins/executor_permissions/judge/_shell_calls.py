@@ -16,6 +16,8 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_scope import Outcome
 from executor_permissions.judge._split_words import MAX_PARTS
+from executor_permissions.judge._values import scalars
+from executor_permissions.judge._verdicts import asked_part, denied_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -112,6 +114,17 @@ def _appended(name: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> l
         return item if kinds.get(name) not in ("argv", "path") else None
     is_text = isinstance(item, str) and name in _APPENDED_NAMES and name not in kinds
     return [item] if is_text and item.strip() else None
+
+
+def in_line(rules: Rules, kinds: Collection[str], args: dict[str, Any], parts: Sequence[Part]) -> Iterable[Part]:
+    """What rules find in the line as it is written: in redirections, in here-documents, or the very line."""
+    given = [value for name, value in args.items() if isinstance(value, list) or name in kinds]
+    text = " ".join(item for item in scalars(given) if isinstance(item, str))
+    if (denied := rules.deny.in_line(text)) is not None:
+        yield denied_part(text[:2000], denied.text)
+    asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
+    if asked is not None and all(part.rule != asked.text for part in parts):
+        yield asked_part(text[:2000], asked.text)
 
 
 def folder(args: dict[str, Any], scene: Scene, project: str) -> tuple[str, bool, str | None]:

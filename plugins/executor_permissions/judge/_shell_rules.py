@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._findings import Finding
     from executor_permissions.judge._links import Links
-    from executor_permissions.judge._rules import ShellIndex, ShellRule
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tokens import TokenPattern
+    from executor_permissions.judge._tool_rules import ShellIndex, ShellRule
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 

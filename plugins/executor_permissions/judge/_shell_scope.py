@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
-    from executor_permissions.judge._rules import Part, ShellIndex, ShellRule
+    from executor_permissions.judge._rules import Part
     from executor_permissions.judge._shell_known import Known
+    from executor_permissions.judge._tool_rules import ShellIndex, ShellRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from executor import Decision
 from executor_permissions.judge import _lexical
-from executor_permissions.judge._rules import Part, ShellRule
+from executor_permissions.judge._rules import Part
 from executor_permissions.judge._values import MAX_DEPTH, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from executor_permissions.judge._tool_rules import ShellRule
 
 Granted: TypeAlias = "tuple[Literal['allow', 'deny'], str, str] | None"  # what it says, its rule, its scope
 
