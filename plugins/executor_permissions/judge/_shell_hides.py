@@ -6,44 +6,59 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
+from executor_permissions.judge._unwrap import look_inside
+from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from executor_permissions.judge._walk import Step
-    from executor_permissions.judge._words import Command
 
-
+_MAX_NESTING = 8
 _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
-_PARTED = re.compile(r"[/= ]")  # a word that may hold a name
+_OBEYING = _programs.SHELLS | {".", "source"}
+_PARTED = re.compile(r"[^\w.:@%+,~-]")  # a word that may hold a name
+_TEXT = re.compile(r"[^\w./=:@%+,~-]")  # one that is more than a name, a path or an option: code, a sentence
 
 
 def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
     """Why *steps*, of *text*, may run something that is not among them: a file just written, a *denied* program."""
-    writes = False
+    writes = named = False
     for step in steps:
-        command = step.command
-        program = command.program
+        command, program = step.command, step.command.program
         writes = writes or program in _programs.WRITERS
         if command.redirects and not writes:
             writes = any(redirect.writes for redirect in command.redirects)
-        found = _runs_what_it_wrote(command, program) if writes else None
-        if found is None and command.assignments:
+        found = None
+        if command.assignments:
             found = _sets(command)
-        elif found is None and program in _EXPORTING:
+        elif program in _EXPORTING:
             found = _exports(command)
-        found = found or _names_denied(command, program, text, denied)
+        for one in _with_inner(command):
+            found = found or (_runs_what_it_wrote(one, named=named) if writes else None)
+            found = found or _names_denied(one, text, denied)
         if found is not None:
             return found
+        named = named or _lexical.mentions("\n".join([*command.words[1:], command.body or ""]), denied) is not None
     return None
 
 
-def _runs_what_it_wrote(command: Command, program: str | None) -> str | None:
-    """``echo … > x; sh x`` runs what the command itself wrote."""
+def _with_inner(command: Command, depth: int = 0) -> Iterator[Command]:
+    """*command*, and what it runs of its own words: ``timeout 5 awk …`` hides what awk does."""
+    yield command
+    for inner in look_inside(command).commands if depth < _MAX_NESTING else ():
+        if inner.words:
+            behind = Command(inner.words, command.text, stdin=command.stdin, body=command.body)
+            yield from _with_inner(behind, depth + 1)
+
+
+def _runs_what_it_wrote(command: Command, *, named: bool) -> str | None:
+    """``echo … > x; sh x`` runs what the command itself wrote; *named*: a denied program was in what it may be."""
+    program = command.program
     by_path = bool(command.words) and "/" in command.words[0]
-    if by_path or program in (".", "source") or program in _programs.SHELLS:
+    if by_path or program in _OBEYING or (named and program in _programs.INTERPRETERS):
         return "it may run what it has just written"
     return None
 
@@ -67,8 +82,9 @@ def _exports(command: Command) -> str | None:
     return None
 
 
-def _names_denied(command: Command, program: str | None, text: str, denied: frozenset[str]) -> str | None:
+def _names_denied(command: Command, text: str, denied: frozenset[str]) -> str | None:
     """A program that is given a blacklisted one may run it, unless it is known to run nothing."""
+    program = command.program
     if not denied or program is None or program in _JUDGED_BY_THEMSELVES:
         return None
     if command.stdin and _lexical.mentions(text, denied):
@@ -78,7 +94,7 @@ def _names_denied(command: Command, program: str | None, text: str, denied: froz
         return None
     for word in given:
         name = word.rpartition("/")[2].rpartition("=")[2]
-        if name in denied or (" " in word and _mentions(word, program, denied)):
+        if name in denied or (_TEXT.search(word) and _mentions(word, program, denied)):
             return None if _runs_nothing(command) else f"{program} may run what it is given"
     return None
 
