@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions._boxes import boxed_call
-from executor_permissions.ask._caller import agent_of, conversation_of, folder_of, resolver_of
+from executor_permissions.ask._caller import agent_of, conversation_of, defaults_of, folder_of, resolver_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
@@ -125,6 +125,7 @@ class Decider:
                 grants=view,
                 cwd=folder_of(tool),
                 resolve=resolver_of(current, tool),
+                defaults=defaults_of(tool),
             )
         decision = boxed_call(decision, policy, call, tool, view)
         if decision.verdict == "ask":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from executor import CurrentCall, Tool
+    from executor_permissions.judge._judge import Defaults
     from executor_permissions.judge._paths import Resolve
 
 
@@ -30,6 +30,18 @@ def resolver_of(call: CurrentCall | None, tool: Tool | None) -> Resolve | None:
     if call is None or tool is None:
         return None
     return call.resolve_path if tool.folder is None else partial(call.resolve_path, base=folder_of(tool))
+
+
+def defaults_of(tool: Tool | None) -> Defaults | None:
+    """Gives what *tool* takes for arguments that are left out, as its schema says; asked where a rule is about one."""
+    return partial(_defaults, tool) if tool is not None else None
+
+
+def _defaults(tool: Tool) -> Mapping[str, Any]:
+    schema = tool.input_schema
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    told = properties if isinstance(properties, Mapping) else {}
+    return {name: value["default"] for name, value in told.items() if isinstance(value, Mapping) and "default" in value}
 
 
 def conversation_of(call: CurrentCall | None) -> str | None:

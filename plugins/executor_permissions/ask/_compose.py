@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._caller import agent_of, conversation_of, folder_of, resolver_of
+from executor_permissions.ask._caller import agent_of, conversation_of, defaults_of, folder_of, resolver_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, is_shell, offer
 from executor_permissions.ask._question import Question
@@ -107,7 +107,7 @@ class Composer:
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
             answered=answered, began=time.perf_counter(), folder=folder, bound=bound,
-            conversation=conversation_of(current),
+            conversation=conversation_of(current), defaults=defaults_of(tool),
         )  # fmt: skip
 
     def _lasting(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor import Approval, CancelToken, Channel, Decision, ToolCall, Verdict
     from executor.approval import Approvals
     from executor_permissions.ask._offer import Bound, Offer
+    from executor_permissions.judge._judge import Defaults
 
 
 _SETTLED = "its call has been judged again"
@@ -37,6 +38,7 @@ class Question:
         bound: What a grant for this very call is bound to; None where none would let it run.
         runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
         answered: Takes the verdict, or what kept it from being found.
+        defaults: Gives what its tool takes for arguments that are left out.
         own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
         rejudged: The decision that needs no answer any more, since somebody gave a lasting one to another question.
         here: Whether it was put to the terminal, where nobody else could be reached.
@@ -58,6 +60,7 @@ class Question:
     began: float
     folder: str
     conversation: str | None = None
+    defaults: Defaults | None = None
     bound: Bound | None = None
     rejudged: Decision | None = None
     here: bool = False

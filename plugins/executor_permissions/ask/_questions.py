@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from executor_permissions._audit import Audit
     from executor_permissions.ask._compose import Composer
     from executor_permissions.ask._question import Question
+    from executor_permissions.judge._verdicts import Grants
     from executor_permissions.store._load import Policy
 
     Answered = Callable[[Verdict | BaseException], object]
@@ -205,9 +206,7 @@ class Questions:
             return False
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
         trial = Trial(rules, policy.places, self._view(asked), verdict)
-        args = copy_arguments(asked.call.arguments)
-        again = policy.decide(asked.call.name, args, argument_kinds=asked.kinds, grants=trial, cwd=asked.folder)
-        return again.verdict == verdict
+        return self._decided_again(asked, policy, trial).verdict == verdict
 
     def _end(self, asked: Question, answer: Answer) -> None:
         """Act on an answer, tell who waits for it, and answer the other questions that it answers too."""
@@ -282,9 +281,10 @@ class Questions:
         again = self._decided_again(asked, self.policy, self._view(asked))
         return again if again.verdict == "deny" and again.method != "default" else None
 
-    def _decided_again(self, asked: Question, policy: Policy, view: GrantView) -> Decision:
+    def _decided_again(self, asked: Question, policy: Policy, view: Grants) -> Decision:
         args = copy_arguments(asked.call.arguments)
-        return policy.decide(asked.call.name, args, grants=view, argument_kinds=asked.kinds, cwd=asked.folder)
+        about: Any = {"argument_kinds": asked.kinds, "cwd": asked.folder, "defaults": asked.defaults}
+        return policy.decide(asked.call.name, args, grants=view, **about)
 
     def _rule_for(self, asked: Question) -> str | None:
         """The rule that would have let the call run, for the person; None where there is none to be added."""

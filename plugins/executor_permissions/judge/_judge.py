@@ -36,7 +36,7 @@ from executor_permissions.judge._verdicts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._limits import Limit
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tool_rules import Arguments
+
+    Defaults = Callable[[], Mapping[str, Any]]
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
@@ -133,6 +135,7 @@ class Judge:
         grants: Grants | None = None,
         cwd: str | None = None,
         resolve: Resolve | None = None,
+        defaults: Defaults | None = None,
     ) -> Decision:
         """
         May *tool* run with *args*? Never raises: what cannot be judged is denied.
@@ -145,12 +148,13 @@ class Judge:
             grants: What people have allowed and forbidden so far.
             cwd: The folder that relative paths start from; by default the project's root.
             resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
+            defaults: Gives what the tool takes for arguments that are left out: rules to deny and ask are about it too.
         """
         try:
             plan = (self._plans.get(tool) if not argument_kinds else None) or self._planned(tool, argument_kinds)
             if grants is None and plan.fixed is not None and self.is_plain(args):
                 return plan.fixed
-            scene = Scene(cwd or self.places.project, self.places.home, resolve)
+            scene = Scene(cwd or self.places.project, self.places.home, resolve, defaults)
             return self._decide(plan, args, grants, scene, read_only=read_only)
         except InvalidError as error:
             return Decision("deny" if self.default == "deny" or error.deny else "ask", str(error), "invalid")

@@ -12,6 +12,7 @@ from executor import Decision
 from executor_permissions.judge._path_texts import is_plain, may_be_one, may_become, places_of
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._rules import OURS
+from executor_permissions.judge._scene import ABSENT
 from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
 from executor_permissions.judge._values import PATH_NAMES, anywhere, guess_kind, scalars
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
@@ -127,9 +128,10 @@ class CallJudge:
         for call in rules.calls:
             yield call.catches(args, scene), plan.tool, call.text
         for name, values in ((name, values) for file in rules.files for name, values in file.values.items()):
-            if name in args:
+            value = scene.value_of(args, name)
+            if value is not ABSENT:
                 for text, rule in values:
-                    yield rule.catches(args[name], scene), f"{plan.tool} {name}", text
+                    yield rule.catches(value, scene), f"{plan.tool} {name}", text
         for wildcard, text in rules.anywhere:
             yield anywhere(wildcard, plan.tool, args, scene), plan.tool, text
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._path_texts import is_plain, spellings
 from executor_permissions.judge._paths import Place, UnclearPathError, locate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from executor_permissions.judge._globs import Texts
     from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._urls import Parsed, Spellings
@@ -17,6 +19,7 @@ _MOST_PLACES = 500  # paths that one call may name; each is looked up, which tak
 # Addresses are read in all ways in 0.3 ms; one that is plain in 20 µs.
 _READING = 1500
 _OF_ODD_ONE = 15
+ABSENT = object()  # in place of an argument that is neither given nor taken for granted
 
 
 class Scene:
@@ -28,6 +31,7 @@ class Scene:
         base: The folder that relative paths start from.
         home: What ``~`` stands for.
         resolve: Resolves paths in place of `executor.paths`, if given.
+        defaults: Gives what the tool takes for arguments that are left out.
         texts: What `anywhere` looks through, by the identity of the arguments.
     """
 
@@ -40,16 +44,24 @@ class Scene:
         "_spelled",
         "_urls",
         "base",
+        "defaults",
         "home",
         "left_out",
         "resolve",
         "texts",
     )
 
-    def __init__(self, base: str, home: str, resolve: Resolve | None = None) -> None:
+    def __init__(
+        self,
+        base: str,
+        home: str,
+        resolve: Resolve | None = None,
+        defaults: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
         self.base = base
         self.home = home
         self.resolve = resolve
+        self.defaults = defaults
         self._found: dict[str, Place] = {}
         self._folders: dict[str, str] = {}
         self._spelled: dict[str, list[str]] = {}
@@ -59,6 +71,12 @@ class Scene:
         self._reading = _READING
         self.left_out = False
         self.texts: dict[int, tuple[Texts, Texts]] = {}
+
+    def value_of(self, args: Mapping[str, Any], name: str) -> Any:
+        """What the tool gets for the argument *name* of a call with *args*: that, its default, or `ABSENT`."""
+        if name in args or self.defaults is None:
+            return args.get(name, ABSENT)
+        return self.defaults().get(name, ABSENT)
 
     @property
     def is_full(self) -> bool:

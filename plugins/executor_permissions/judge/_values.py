@@ -11,6 +11,7 @@ from executor_permissions.judge._globs import Texts, Wildcard, literal, pieces_o
 from executor_permissions.judge._path_texts import is_plain, may_become
 from executor_permissions.judge._paths import PathRule, UnclearPathError, under
 from executor_permissions.judge._plain_value import SHELL_MARKS, is_more_than_one, is_plain_for
+from executor_permissions.judge._scene import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -302,7 +303,8 @@ class CallPattern:
         if anything is not None:
             worst = anywhere(anything, self.tool, args, scene)
         for name, rule in self.arguments.items() if worst else ():
-            match = rule.catches(args[name], scene) if name in args else 0
+            value = scene.value_of(args, name)
+            match = rule.catches(value, scene) if value is not ABSENT else 0
             if not match:
                 return 0
             worst = min(worst, match)

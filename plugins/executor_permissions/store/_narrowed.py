@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executor import Decision
-    from executor_permissions.judge._judge import Judge
+    from executor_permissions.judge._judge import Defaults, Judge
     from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._verdicts import Grants
 
@@ -38,9 +38,11 @@ class Narrowed(Policy):
         grants: Grants | None = None,
         cwd: str | None = None,
         resolve: Resolve | None = None,
+        defaults: Defaults | None = None,
     ) -> Decision:
         """As `Judge.decide`."""
         about: Any = {"argument_kinds": argument_kinds, "read_only": read_only, "cwd": cwd, "resolve": resolve}
+        about["defaults"] = defaults
         own = self._own.decide(tool, args, grants=grants, **about)
         return self._stricter(own, super().decide(tool, args, grants=grants, **about))
 
