@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
+from executor_permissions.judge._json_texts import may_be_odd
 from executor_permissions.judge._judge_call import CallJudge, Plan
 from executor_permissions.judge._meanings import Meanings, is_shell
-from executor_permissions.judge._path_texts import may_be_one
 from executor_permissions.judge._rules import (
     KINDS,
     LISTS,
@@ -281,10 +281,10 @@ class Judge:
         """Whether no value has to be looked into: an object of scalars that do not name the policy's own files."""
         if type(args) is not dict or not PATH_NAMES.isdisjoint(args):
             return False
-        search, wild = self._calls.marks.search, may_be_one
+        search, odd = self._calls.marks.search, may_be_odd
         for name, value in args.items():
             kind = type(value)
-            if type(name) is not str or (kind not in _SCALARS and (kind is not str or search(value) or wild(value))):
+            if type(name) is not str or (kind not in _SCALARS and (kind is not str or search(value) or odd(value))):
                 return False
         return True
 

@@ -232,6 +232,13 @@ class CallJudge:
                 if isinstance(item, str) and (self.marks.search(item) or may_be_one(item)):
                     yield name, item
 
+    def _in_texts(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Iterable[tuple[str, str]]:
+        """The same of what is in texts of JSON, should the tool read them: ours do not."""
+        for item in scalars(args) if plan.tool not in OURS else ():
+            for inside in scene.in_text(item):
+                if isinstance(inside, str) and (self.marks.search(inside) or may_be_one(inside)):
+                    yield "a text", inside
+
     def _names_protected(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
         search, kinds = self.marks.search, plan.kinds
         # A command is no path, and nearly none names one of those files.
@@ -248,6 +255,9 @@ class CallJudge:
                 return Decision("deny", text, "blacklist", _OWN_FILES)
             if match:
                 may_be = f"{name} {value[:_LONGEST_SHOWN]}"
+        for name, value in dict.fromkeys(self._in_texts(plan, args, scene)) if may_be is None else ():
+            if self._is_protected(value, scene, ours=False):
+                may_be = f"{name} with {value[:_LONGEST_SHOWN]}"
         if may_be is None:
             return None
         return decided(maybe_denied_part(f"{may_be} may belong to the permission policy", _OWN_FILES))

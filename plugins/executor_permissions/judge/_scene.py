@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from executor_permissions.judge._json_texts import LONGEST, MOST, may_be_json, scalars_of
 from executor_permissions.judge._path_texts import is_plain, spellings
 from executor_permissions.judge._paths import Place, UnclearPathError, locate
 
@@ -27,7 +29,7 @@ class Scene:
     What paths are relative to, for the judging of one call; a path is looked up once, and so is an address.
 
     Attributes:
-        left_out: Whether the call has more addresses than are read, so that nobody can tell what is among them.
+        left_out: Whether the call has more addresses, or JSON in texts, than is read: nobody can tell what is in it.
         base: The folder that relative paths start from.
         home: What ``~`` stands for.
         resolve: Resolves paths in place of `executor.paths`, if given.
@@ -38,6 +40,8 @@ class Scene:
     __slots__ = (
         "_folders",
         "_found",
+        "_json",
+        "_json_left",
         "_left",
         "_read",
         "_reading",
@@ -66,6 +70,8 @@ class Scene:
         self._folders: dict[str, str] = {}
         self._spelled: dict[str, list[str]] = {}
         self._left = _MOST_PLACES
+        self._json: dict[str, tuple[Any, ...]] = {}
+        self._json_left = LONGEST
         self._urls: dict[str, Spellings] = {}
         self._read: dict[str, list[Parsed]] = {}
         self._reading = _READING
@@ -77,6 +83,18 @@ class Scene:
         if name in args or self.defaults is None:
             return args.get(name, ABSENT)
         return self.defaults().get(name, ABSENT)
+
+    def in_text(self, text: object) -> tuple[Any, ...]:
+        """The scalars in *text*, where it is one of JSON; none if the call has more of them than are read."""
+        if not isinstance(text, str) or not may_be_json(text):
+            return ()
+        found = self._json.get(text)
+        if found is None:
+            self._json_left -= len(text)
+            found = tuple(islice(scalars_of(text), MOST)) if self._json_left >= 0 else ()
+            self.left_out = self.left_out or self._json_left < 0 or len(found) == MOST
+            self._json[text] = found
+        return found
 
     @property
     def is_full(self) -> bool:

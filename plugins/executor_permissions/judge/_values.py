@@ -33,6 +33,7 @@ _LONGEST_NUMBER = 64
 _ENCODED = re.compile(r"://|%[0-9A-Fa-f]{2}|\\")  # in an address that may be spelled otherwise
 _OF_HOST = re.compile("[.:[\u3002\uff0e\uff61]")  # in the name of a host, or behind the scheme in front of it
 _BETWEEN = re.compile(r"[\s,;|]+")  # words, and the items of a list that is a text
+_AROUND = re.compile(r"[\s,;|<>()\[\]{}\"'`]+")  # the same, and what a word may be put into
 _DOT = re.compile("[.\u3002\uff0e\uff61]")
 
 
@@ -162,7 +163,8 @@ class ValueRule:
     def catches(self, value: Any, scene: Scene) -> Match:
         """Whether *value*, or anything in it, is what the rule names (2), or may be (1)."""
         best: Match = 0
-        for _, item in dict.fromkeys((type(item), item) for item in scalars(value)):  # each once
+        given = ((type(item), item) for each in scalars(value) for item in (each, *scene.in_text(each)))
+        for _, item in dict.fromkeys(given):  # each once
             match = self._catches_text(item, scene) if isinstance(item, str) else self._catches_scalar(item)
             if match == 2:
                 return 2
@@ -212,7 +214,9 @@ class ValueRule:
         given = item.strip().casefold()
         if not wanted:
             return not given
-        if given == wanted or wanted in _BETWEEN.split(given) or _same_number(given, self.value):
+        if given == wanted or _same_number(given, self.value):
+            return True
+        if wanted in given and (wanted in _BETWEEN.split(given) or wanted in _AROUND.split(given)):
             return True
         if not given.startswith(wanted):
             return False
@@ -322,12 +326,18 @@ def anywhere(glob: Wildcard, tool: str, args: Mapping[str, Any], scene: Scene) -
 
 
 def _spelled(args: Mapping[str, Any], scene: Scene) -> Iterator[str]:
-    """The `addresses` in a call, as they are and as ``name=address``."""
+    """The `addresses` in a call, as they are and as ``name=address``; and its texts with one blank between words."""
     for name in sorted(args):
         for item in dict.fromkeys(scalars(args[name])):
-            for one in addresses(item, scene) if isinstance(item, str) else ():
+            if not isinstance(item, str):
+                continue
+            for one in addresses(item, scene):
                 yield one
                 yield f"{name}={one}"
+            inside = scene.in_text(item) if "\\" in item else ()
+            for text in (item, *(each for each in inside if isinstance(each, str))):
+                if text is not item or len(text.split()) > 1:
+                    yield " ".join(text.split()).casefold()
 
 
 def signature(tool: str, args: Mapping[str, Any]) -> Iterator[str]:
