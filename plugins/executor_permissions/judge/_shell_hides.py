@@ -20,7 +20,7 @@ _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
 _OBEYING = _programs.SHELLS | {".", "source"}
 _PARTED = re.compile(r"[^\w.:@%+,~-]")  # a word that may hold a name
-_TEXT = re.compile(r"[^\w./=:@%+,~-]")  # one that is more than a name, a path or an option: code, a sentence
+_TEXT = re.compile(r"[^\w./=:@%+,~\[\]-]")  # one that is more than a name, a path, an option or a list: code
 
 
 def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
