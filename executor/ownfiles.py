@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["keep_own", "kept_own", "when_kept"]
 
-_VARIABLE = "TOOLEXEC_CONFIG"  # a process that loads no configuration keeps the file of those that do
+_VARIABLES = ("TOOLEXEC_CONFIG", "TOOLEXEC_PERMISSIONS")  # a process that loads none keeps the files of those that do
 
 
 class _Told(Protocol):
@@ -53,9 +52,9 @@ def keep_own(*paths: str | os.PathLike[str]) -> None:
 
 def kept_own() -> frozenset[str]:
     """The absolute paths of all of them, whether anything is there or not."""
-    configured = os.environ.get(_VARIABLE)
+    named = [name for variable in _VARIABLES if (path := os.environ.get(variable)) for name in _names(_spelt_out(path))]
     with _lock:
-        return frozenset(_kept.union(_names(Path(configured).expanduser()) if configured else ()))
+        return frozenset(_kept.union(named))
 
 
 def when_kept(method: Callable[[], object]) -> None:
@@ -63,6 +62,10 @@ def when_kept(method: Callable[[], object]) -> None:
     with _lock:
         _told[:] = [one for one in _told if one() is not None]
         _told.append(weakref.WeakMethod(method))
+
+
+def _spelt_out(path: str) -> str:
+    return os.path.expanduser(path)  # noqa: PTH111 -- text
 
 
 def _names(path: str | os.PathLike[str]) -> tuple[str, str]:

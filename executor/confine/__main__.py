@@ -19,15 +19,24 @@ if TYPE_CHECKING:
 _NO_BOX, _NOT_RUNNABLE, _NOT_FOUND = 125, 126, 127
 
 
-def main(arguments: list[str]) -> int:
-    """The exit code: the command's, or why there is none."""
+def main(arguments: list[str], seen: str | None = None) -> int:
+    """
+    The exit code: the command's, or why there is none.
+
+    Args:
+        arguments: As above.
+        seen: By whom the box is to be as if made, see `_launch.see_as`; by default this process.
+    """
     from executor.confine._become import become
+    from executor.confine._launch import see_as
     from executor.errors import ConfinementError
     from executor.values._profile import Profile
 
     if len(arguments) < 3 or arguments[1] != "--":
         return _fail(2, "usage: python -I -m executor.confine PROFILE -- COMMAND [ARGUMENT ...]")
-    told, command = arguments[0], arguments[2:]
+    told, command, environment = arguments[0], arguments[2:], dict(os.environ)
+    if seen is not None:
+        see_as(seen)
 
     def warn(box: Box) -> None:
         if box.open and told != "open":
@@ -37,7 +46,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hands that down, and no child can be waited for
     try:
         profile = Profile.of(json.loads(told) if told.startswith("{") else {"name": told, "project": os.getcwd()})
-        return become(profile, command, warn)
+        return become(profile, command, warn, environment)
     except (ValueError, ConfinementError) as error:
         return _fail(_NO_BOX, str(error))
     except FileNotFoundError as error:

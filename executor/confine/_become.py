@@ -21,7 +21,7 @@ from executor.confine._wrap import wrapping
 from executor.confine._written import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from executor.confine._values import Box
     from executor.values._profile import Profile
@@ -30,7 +30,7 @@ _STREAMS = 3
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 
 
-def become(profile: Profile, command: list[str], told: Callable[[Box], object]) -> int:
+def become(profile: Profile, command: list[str], told: Callable[[Box], object], env: Mapping[str, str]) -> int:
     """
     Run *command* in the box of *profile* in place of this process, which must have no other thread.
 
@@ -39,8 +39,9 @@ def become(profile: Profile, command: list[str], told: Callable[[Box], object]) 
 
     Args:
         profile: What it may do.
-        command: The program, looked up in PATH, and its arguments.
+        command: The program, looked up in the PATH of *env*, and its arguments.
         told: Called with the box before it is entered.
+        env: All of its environment, of which it gets what is no secret.
 
     Returns:
         The command's exit code, 128 and more for a signal.
@@ -53,20 +54,20 @@ def become(profile: Profile, command: list[str], told: Callable[[Box], object]) 
     let_go()  # what it was tried with would be children of the command
     told(box)
     if box.mechanism == "bubblewrap":
-        return _accompany(box, profile, command)
+        return _accompany(box, profile, command, env)
     if box.mechanism == "landlock":
-        return _enter(box, profile, command)
+        return _enter(box, profile, command, env)
     _hand_down(())
-    return os.execvp(command[0], command)  # noqa: S606 -- this is what it is for
+    return os.execvpe(command[0], command, env)  # noqa: S606 -- this is what it is for
 
 
-def _accompany(box: Box, profile: Profile, command: list[str]) -> int:
+def _accompany(box: Box, profile: Profile, command: list[str], env: Mapping[str, str]) -> int:
     check_streams([None] * _STREAMS)
     with ExitStack() as stack:
         with making(box):
             fill_streams()
             profile = stack.enter_context(writing(profile))
-            wrapped = stack.enter_context(wrapping(profile, os.environ))
+            wrapped = stack.enter_context(wrapping(profile, env))
         process, _ = wrapped.start(command, os.getcwd(), box, _begin)
         for name in _FORWARDED:
             signal.signal(getattr(signal, name), lambda number, _: process.send_signal(number))
@@ -80,13 +81,13 @@ def _begin(argv: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[by
     return subprocess.Popen(told, cwd="/", env={}, pass_fds=descriptors, process_group=0)
 
 
-def _enter(box: Box, profile: Profile, command: list[str]) -> NoReturn:
+def _enter(box: Box, profile: Profile, command: list[str], env: Mapping[str, str]) -> NoReturn:
     with ExitStack() as undo:  # left only by what is raised
         with making(box):
             profile = undo.enter_context(writing(profile))
             slot = Slot(Want(profile, Places.now()))
         undo.callback(slot.close)
-        environment = clean(os.environ, profile, slot.temporary.path, slot.cache)
+        environment = clean(env, profile, slot.temporary.path, slot.cache)
         check_program(command[0], os.getcwd(), environment)
         _hand_down((slot.temporary.descriptor,))
         _kept = undo.pop_all()  # undoing is what the box would refuse

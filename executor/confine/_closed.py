@@ -97,17 +97,15 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from nested.trees[_MOST_REPOSITORIES:]
     yield from nested.bare[_MOST_REPOSITORIES:]
     places = Places.now()
-    yield from (path for path in places.own_files if path.startswith(f"{project}/"))
+    yield from _each_name(places.all_own, real)
     own = Effort.of_project()
     try:
         seen = _Seen(named_by_user(project, places, own), real, own, Effort())
     except UnclearError:
         yield project
         return
-    # A placeholder for what is not there is a folder, which keeps git from running; of the last name it is a file.
-    told = (path for path in seen.user.files if os.path.lexists(path) or path.endswith("/.gitconfig"))
-    yield from _each_name(told, real)
     yield f"{places.config}/git"
+    yield from map(ConfigFile, _each_name(seen.user.files, real))
     yield from _or_whole(project, _of_tree(project, seen))
     for tree in _around(project):  # a package of a larger repository may hold the hooks of that
         if (repository := _repository(os.path.join(tree, ".git"))) is not None:

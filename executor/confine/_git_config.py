@@ -21,7 +21,7 @@ _PREFIX = "%(prefix)/"  # where git is installed
 _OPTIONAL = ":(optional)"  # of newer ones: the file need not be there
 
 # Variables that name a program which git runs, and what it is told.
-_PROGRAMS = (
+PROGRAMS = (
     "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_EXTERNAL_DIFF",
     "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL", "EDITOR", "GIT_PAGER", "PAGER",
 )  # fmt: skip
@@ -107,9 +107,11 @@ def _value(text: str, at: int, keeps_blanks: bool) -> tuple[str, int]:  # noqa: 
 def of_environment(environment: Mapping[str, str]) -> Iterator[Setting]:
     """
     What variables set: ``GIT_CONFIG_COUNT`` and its like, what ``git -c`` leaves to what it starts, and those that name
-    a program, as a setting does.
+    a program or new hooks, as a setting does.
     """
-    yield from (Setting("core", "", name, environment[name]) for name in _PROGRAMS if environment.get(name))
+    yield from (Setting("core", "", name, environment[name]) for name in PROGRAMS if environment.get(name))
+    if templates := environment.get("GIT_TEMPLATE_DIR"):
+        yield Setting("init", "", "templatedir", templates)
     for key in [name for name in environment if name.startswith("GIT_CONFIG_KEY_")]:
         yield _keyed(environment[key], environment.get(f"GIT_CONFIG_VALUE_{key[15:]}"))
     try:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from executor.confine._environment import withheld
+from executor.confine._git_config import PROGRAMS
+from executor.ownfiles import keep_own, kept_own
 
 if TYPE_CHECKING:
     from executor.values._profile import Profile
@@ -15,12 +20,36 @@ _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 from executor.confine.__main__ import main
-sys.exit(main(sys.argv[1:]))
+sys.exit(main(sys.argv[2:], sys.argv[1]))
 """
+# By which boxes find what they hide and close, their own folder, and bubblewrap.
+_VARIABLES = (
+    "HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "TOOLEXEC_CONFIG",
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_TEMPLATE_DIR", *PROGRAMS,
+)  # fmt: skip
 
 
 def launcher(profile: Profile) -> list[str]:
-    """What to put in front of a command and its arguments, so that it runs in the box of *profile*."""
+    """
+    What to put in front of a command and its arguments, so that it runs in the box of *profile*.
+
+    The box is the one that this process would make now: the environment in which all of it is started is the
+    command's, and may know nothing of the user's folders, or name others.
+    """
     root = Path(__file__).parents[2]
+    values = ((name, os.environ.get(name)) for name in _VARIABLES)
+    named = {name: value for name, value in values if not withheld(name, value or "")}  # others see what is told here
+    seen = json.dumps({"variables": named, "own": sorted(kept_own())})
     # -S: a project may hold the interpreter's own packages, of which some are run at every start (site(1)).
-    return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(root), json.dumps(profile.to_dict()), "--"]
+    return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(root), seen, json.dumps(profile.to_dict()), "--"]
+
+
+def see_as(told: str) -> None:
+    """Have this process make boxes as the one that made the `launcher`, which told it so."""
+    seen = json.loads(told)
+    for name, value in seen["variables"].items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    keep_own(*seen["own"])

@@ -117,6 +117,13 @@ SECRET_PLACES = (
     ".viminfo",
 )
 """The files and folders below the home folder in which programs keep what nobody else is to see."""
+_USUALLY: dict[Literal["config", "state", "data", "cache"], str] = {
+    "config": ".config",
+    "state": ".local/state",
+    "data": ".local/share",
+    "cache": ".cache",
+}
+_SETTINGS = ("config.toml", "mcp.json", "permissions.json")  # toolexec's own files in its folder of settings
 DEVICE_FOLDER = "/dev"
 _KINDS_OF_DEVICES = ("devtmpfs", "devpts")  # of file systems
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -132,19 +139,27 @@ class Places(NamedTuple):
     home: str
     config: str
     state: str
+    data: str
+    cache: str
     own_files: frozenset[str] = frozenset()
 
     @classmethod
     def now(cls) -> Places:
         home = _home()
-        named = os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("XDG_STATE_HOME", "")
-        config, state = os.path.join(home, ".config"), os.path.join(home, ".local", "state")
-        return cls(home, _kept("config", named[0], config), _kept("state", named[1], state), kept_own())
+        config, state, data, cache = (_kept(kind, home) for kind in _USUALLY)
+        return cls(home, config, state, data, cache, kept_own())
 
     @property
     def own(self) -> str:
         """The folder in which toolexec keeps its tasks, grants, records and boxes."""
         return os.path.join(self.state, "toolexec")
+
+    @property
+    def all_own(self) -> tuple[str, ...]:
+        """All of toolexec's own folders and files: tokens of servers (data) and what these say (cache) included."""
+        folders = [f"{folder}/toolexec" for folder in (self.state, self.config, self.data, self.cache)]
+        settings = [f"{self.config}/toolexec/{name}" for name in _SETTINGS]  # which may be links to elsewhere
+        return (*folders, *settings, *self.own_files)
 
 
 def _home() -> str:
@@ -160,8 +175,9 @@ def _home() -> str:
         return "/"
 
 
-def _kept(kind: Literal["config", "state"], named: str, usually: str) -> str:
+def _kept(kind: Literal["config", "state", "data", "cache"], home: str) -> str:
     """Where toolexec's folder of this kind is: what all of it asks has its own reading of variables that are odd."""
+    named, usually = os.environ.get(f"XDG_{kind.upper()}_HOME", ""), os.path.join(home, _USUALLY[kind])
     if sys.platform == "linux" and os.path.isabs(named or os.environ.get("HOME", "")):  # by far the most
         return os.path.dirname(os.path.join(named or usually, "toolexec"))
     try:
@@ -214,6 +230,4 @@ def _each_named(profile: Profile, places: Places) -> Iterator[str]:
         if below_config != name and (path := os.path.join(places.config, below_config)) not in kept:
             yield path
     yield from (path for path in profile.unreadable if path not in kept)
-    yield places.own
-    yield os.path.join(places.config, "toolexec")
-    yield from places.own_files
+    yield from places.all_own

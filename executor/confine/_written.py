@@ -50,7 +50,7 @@ def is_regular(path: str | int) -> bool:
 def _closed(profile: Profile) -> tuple[str, ...]:
     """What no box writes, without links, by each of its names."""
     places = Places.now()
-    named = (*unwritable(profile), places.own, os.path.join(places.config, "toolexec"), *places.own_files)
+    named = (*unwritable(profile), *places.all_own)
     real = tuple(dict.fromkeys(map(os.path.realpath, named)))
     return (*real, *other_names(real, mounts()))
 

@@ -15,6 +15,7 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -94,9 +95,15 @@ class World:
 
     def command(self, profile, *command):
         """*command* in the box of *profile*, as this world's user."""
-        inside = launcher(profile)
-        inside[0] = self.python
+        inside = self.launcher(profile)
         return [*self.front, *inside, *command]
+
+    def launcher(self, profile):
+        """What this world's user would make of *profile*."""
+        with patch.dict(os.environ, self.environment(), clear=True):
+            inside = launcher(profile)
+        inside[0] = self.python
+        return inside
 
     def run(self, profile, *command, **more):
         env = self.environment(**more.pop("env", {}))
@@ -244,8 +251,7 @@ def attacks(world):
         told = world.base / "world.json"
         script = world.base / "attacks.py"
         shutil.copy(Path(__file__).with_name("attacks.py"), script)
-        wide = launcher(Profile("open", str(world.project)))
-        wide[0] = world.python
+        wide = world.launcher(Profile("open", str(world.project)))
         paths = {name: str(getattr(world, name)) for name in ("home", "project", "outside")}
         boxed = {"read": "landlock", "open": "none"}.get(profile.name, "bubblewrap")
         told.write_text(json.dumps({**paths, **world.told, "boxed": boxed, "launcher": wide[:-1]}))

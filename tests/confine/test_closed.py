@@ -40,7 +40,8 @@ def closed(folder):
 
 def of_the_user():
     places = Places.now()
-    return "/etc/gitconfig", f"{places.home}/.gitconfig", f"{places.config}/git"
+    git = "/etc/gitconfig", f"{places.home}/.gitconfig", f"{places.config}/git", f"{places.config}/git/config"
+    return *git, *places.all_own
 
 
 def configured(text):

@@ -9,8 +9,9 @@ import subprocess
 import platformdirs
 import pytest
 
-from executor.confine import Profile, start
+from executor.confine import Profile, launcher, start
 from executor.confine._places import Places
+from executor.ownfiles import keep_own
 
 ODD = {
     "a home from nowhere on": {"HOME": "home"},
@@ -84,3 +85,72 @@ def test_no_box_reads_secrets_because_the_environment_is_odd(home, name, landloc
     boxed.close()
     assert b"SECRET" not in said
     assert boxed.process.returncode == 1
+
+
+OWN = ["state/toolexec/grants", "config/toolexec/mcp.json", "data/toolexec/oauth/x.json", "cache/toolexec/mcp/x"]
+
+
+def in_a_box(project, line, *, launched=None):
+    """What *line* says in a box that may write the project; started by others with the environment *launched*."""
+    profile, streams = Profile("project", str(project)), {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    if launched is not None:
+        command = [*launcher(profile), "/bin/sh", "-c", line]
+        return subprocess.run(command, cwd=project, env=launched, **streams, check=False).stdout.decode()
+    boxed = start(profile, ["sh", "-c", line], cwd=str(project), stdin=subprocess.DEVNULL, **streams)
+    said, _ = boxed.process.communicate(timeout=60)
+    boxed.close()
+    return said.decode()
+
+
+@pytest.mark.parametrize("path", OWN)
+def test_no_box_reads_what_toolexec_keeps(own_folders, tmp_path, bubblewrap, path):
+    file = own_folders / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("SECRET")
+    assert "SECRET" not in in_a_box(tmp_path, f"cat {file}")
+
+
+@pytest.mark.parametrize("path", OWN)
+def test_no_box_makes_what_toolexec_keeps_where_its_folders_are_in_the_project(own_folders, bubblewrap, path):
+    (own_folders / "config").mkdir()
+    file = own_folders / path
+    in_a_box(own_folders, f"mkdir -p {file.parent}; echo > {file}")
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("name", ["config.toml", "mcp.json", "permissions.json"])
+def test_no_box_writes_a_file_of_settings_that_is_a_link_into_the_project(
+    own_folders, tmp_path, bubblewrap, name, there
+):
+    link, file = own_folders / "config" / "toolexec" / name, tmp_path / "project" / name
+    for folder in (link.parent, file.parent):
+        folder.mkdir(parents=True)
+    link.symlink_to(file)
+    if there:
+        file.write_text("SECRET")
+    assert "SECRET" not in in_a_box(file.parent, f"echo x > {name}; cat {name}")
+    assert not file.exists() or file.read_text() == "SECRET"
+
+
+def test_no_box_writes_the_policy_that_a_variable_names(own_folders, tmp_path, bubblewrap, monkeypatch):
+    (tmp_path / "policy.json").write_text("{}")
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(tmp_path / "policy.json"))
+    in_a_box(tmp_path, "echo x > policy.json")
+    assert (tmp_path / "policy.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    "launched", [{"HOME": "/nowhere"}, {"HOME": "/", "XDG_STATE_HOME": "/nowhere", "PATH": "/bin"}]
+)
+def test_what_others_start_is_in_the_box_of_who_asked_for_it(own_folders, tmp_path, bubblewrap, launched):
+    own, project = tmp_path / "own.toml", tmp_path / "project"
+    files = [own, own_folders / ".ssh/id", own_folders / "config/gh/hosts.yml", *(own_folders / path for path in OWN)]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("SECRET")
+    project.mkdir()
+    keep_own(own)
+    said = in_a_box(project, f"cat {' '.join(map(str, files))}; echo home $HOME", launched={"PATH": "", **launched})
+    assert "SECRET" not in said
+    assert f"home {launched['HOME']}" in said, "the command has its own environment"
