@@ -26,6 +26,7 @@ _MOST_FILES = 100  # that include one another
 _OF_A_REPOSITORY = re.compile(r"(?:repositoryformatversion|bare|worktree)[ \t\r]*+(?:$|[=\n#;])")
 _BEFORE = " \t\r\n]"  # what may stand in front of these
 _ABOUT_NAMES = frozenset({"branch", "submodule", "user", "author", "committer"})  # of people, branches and folders
+_OF_HOOKS = {("core", "hookspath"), ("init", "templatedir")}  # from the second each new repository has its own
 _BLANK_IN_VALUE = re.compile(r"(?:=|\\\n)[^\n=]*[\t\r]")
 _BETWEEN_WORDS = re.compile(r"[\s'\"`$(){};|&<>=,!]+")
 _UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
@@ -45,7 +46,7 @@ class Named(NamedTuple):
 
     Attributes:
         files: Further files of configuration, absolute.
-        hooks: Folders of hooks, relative to the working tree maybe.
+        hooks: Folders of hooks, those that new repositories get included, relative to the working tree maybe.
         words: What may be a program, or a file that one is to run, likewise: of whatever else is set.
         of_trees: Whether each working tree has configuration of its own.
     """
@@ -160,7 +161,7 @@ def _named(first: Iterable[Setting], files: Iterable[str], project: str, effort:
     for file, each in _each(first, reading, project, effort):
         if (each.section, each.name) == ("extensions", "worktreeconfig"):
             of_trees = True
-        elif (each.section, each.name) == ("core", "hookspath"):
+        elif (each.section, each.name) in _OF_HOOKS:
             hooks |= dict.fromkeys(_paths(each.value))
         elif each.section in ("include", "includeif") and each.name == "path":
             for path in _paths(each.value):

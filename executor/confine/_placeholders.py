@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
-_FILES = {COMMON: ".\n", OWN_CONFIG: "", ".gitconfig": ""}
+_FILES = {COMMON: ".\n", OWN_CONFIG: ""}
 # Gone, or somebody's own by now; all else may be otherwise the next time.
 _NOT_OURS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENOTEMPTY, errno.EEXIST)
 # It means nothing here, and is there from the moment on in which a placeholder is made: so none is taken for somebody

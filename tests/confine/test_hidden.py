@@ -246,6 +246,26 @@ def by_a_link(project, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(project.parent / "mine"))
 
 
+def by_a_link_to_a_folder(project, monkeypatch):
+    (project / "dot").mkdir()
+    (project.parent / "settings").mkdir()
+    (project.parent / "settings" / "git").symlink_to(project / "dot")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(project.parent / "settings"))
+
+
+def of_a_missing_file_that_a_variable_names(project, monkeypatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(project / "mine.ini"))
+
+
+def of_the_user_by_what_is_missing(project, monkeypatch):
+    (project.parent / "user").write_text("[include]\n\tpath = project/mine.ini\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(project.parent / "user"))
+
+
+def of_a_variable_of_templates(project, monkeypatch):
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", str(project / "new"))
+
+
 NAMED = {
     "a tree's own": (of_the_tree, {".gh", "more.ini", ".git/config.worktree"}),
     "a linked tree's own": (
@@ -258,6 +278,11 @@ NAMED = {
     "the system's, by what it includes": (of_the_system, {".gh", "more.ini"}),
     "a file that a link leads to": (by_a_link, {".gh", "mine.ini"}),
     "the project's own folder as that of hooks": (configured("[core]\n\thooksPath = .\n"), {"."}),
+    "what new repositories are made from": (configured("[init]\n\ttemplateDir = new/\n"), {"new"}),
+    "a variable that says so": (of_a_variable_of_templates, {"new"}),
+    "a file that the user's own includes, and is not there": (of_the_user_by_what_is_missing, {"mine.ini"}),
+    "a file that a variable names, and is not there": (of_a_missing_file_that_a_variable_names, {"mine.ini"}),
+    "the user's own, that a link leads to": (by_a_link_to_a_folder, {"dot/config"}),
     "a folder with a slash": (configured("[core]\n\thooksPath = .gh/\n"), {".gh"}),
     "with a condition": (configured('[includeIf "gitdir:/a]b/"] path = ../more.ini # x\n'), {"more.ini"}),
     "after a line that cannot be read": (configured("[core\n]\n[core] hooksPath = .gh\n"), {".gh"}),
@@ -289,6 +314,14 @@ def test_in_a_home_folder_no_box_makes_the_configuration_that_the_user_has_not(p
         in_a_box(project, "rm -rf .gitconfig 2> /dev/null; git config --list > /dev/null && echo read")[1] == "read\n"
     )
     assert not (project / ".gitconfig").exists(), "what stood for it is cleared away"
+
+
+def test_no_box_makes_what_the_users_own_configuration_includes(project, own_folders, bubblewrap, monkeypatch):
+    of_the_user_by_what_is_missing(project, monkeypatch)
+    code, said = in_a_box(project, "git status && echo '[core]' > mine.ini")
+    assert code != 0
+    assert "Read-only file system" in said
+    assert not (project / "mine.ini").exists(), "what stood for it is cleared away"
 
 
 OBSTACLES = {
