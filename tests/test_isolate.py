@@ -32,6 +32,10 @@ def pid(args):
 def typed(number: int, flag: bool = False):
     return [number, flag]
 
+def silent(args):
+    sys.stdout = None
+    return "said"
+
 async def later(args):
     return "later"
 
@@ -86,6 +90,11 @@ def test_typed_and_async_functions_work_as_in_a_thread(executor, tools):
     assert executor.execute("typed", {"number": 3}) == (True, [3, False])
     assert executor.execute("typed", {"number": "x"})[0] is False
     assert executor.execute("later") == (True, "later")
+
+
+def test_whatever_a_tool_puts_in_place_of_stdout_it_returns(executor, tools):
+    register(executor, tools.silent)
+    assert executor.execute("silent") == (True, "said")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@ How a process tells another one something: frames of a length, and so many bytes
 
 They are pickles, which can make any object and call any function where they are read, and take any amount of memory.
 What comes out of a box is JSON: that makes plain data, and what this module makes of it by itself (blocks, pieces of
-output, errors of ours), each as often as it is written.
+output, errors of ours), each as often as it is written. What takes far more time or memory than its length says is
+refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import dataclasses
 import json
 import pickle
 import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, time, timedelta
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _LENGTH = struct.Struct("<Q")
 _LARGEST = 1 << 28  # bytes of a frame out of a box, and about what is written for one
+_MOST_NESTED = 1 << 22  # lists and objects in it, of which each takes some hundred bytes of memory, however short
+_MOST_ALIKE = 100  # elements or keys of one hash: each is compared with all others, and no other thread runs meanwhile
 _KIND = "\0"  # the one key of what stands for something else
 _AS_THEY_ARE = frozenset({int, float, bool, type(None)})
 _AS_TEXTS = (date, time, timedelta, PurePath)  # as a model is told of them, in a box or not
@@ -65,6 +68,7 @@ def packed(value: Any, *, boxed: bool = False) -> bytes:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > _LARGEST:
         raise UnsayableError(_too_long(len(data)))
+    _check_nested(data)
     return data
 
 
@@ -88,12 +92,19 @@ def read(stream: BinaryIO | Any, *, boxed: bool = False) -> Any:
     if len(data) < length:
         return None
     if boxed:
+        _check_nested(data)
         return json.loads(data.decode("utf-8", "surrogatepass"), object_hook=_made)
     return pickle.loads(data)  # noqa: S301 -- its process is this one's own
 
 
 def _too_long(length: int) -> str:
     return f"it has {length} bytes, and at most {_LARGEST} leave a box at once"
+
+
+def _check_nested(data: bytes) -> None:
+    nested = data.count(b"[") + data.count(b"{")  # in texts as well, which nobody has yet told from the others
+    if nested > _MOST_NESTED:
+        raise UnsayableError(f"it has {nested} brackets, and at most {_MOST_NESTED} leave a box at once")
 
 
 class _Shapes:
@@ -208,13 +219,23 @@ def _error(name: str, arguments: Sequence[Any], state: Mapping[str, Any]) -> err
     return made
 
 
+def _hashed(values: Sequence[Any]) -> Sequence[Any]:
+    """*values*, as elements or keys; whoever is in a box may choose them. Raises UnsayableError: too many are alike."""
+    alike = max(Counter(map(hash, values)).values(), default=0)
+    if alike > _MOST_ALIKE:
+        raise UnsayableError(
+            f"{alike} elements of a set, or keys, have one hash, and at most {_MOST_ALIKE} leave a box"
+        )
+    return values
+
+
 _MADE: Mapping[str, Callable[..., Any]] = {
     "block": _block,
     "bytes": base64.b64decode,
     "chunk": OutputChunk,
     "error": _error,
-    "frozenset": frozenset,
-    "pairs": lambda keys, values: dict(zip(keys, values, strict=True)),
-    "set": set,
+    "frozenset": lambda values: frozenset(_hashed(values)),
+    "pairs": lambda keys, values: dict(zip(_hashed(keys), values, strict=True)),
+    "set": lambda values: set(_hashed(values)),
     "tuple": tuple,
 }

@@ -51,7 +51,7 @@ def serve(*, boxed: bool) -> None:
     except Exception as error:  # noqa: BLE001 -- what a tool returns may be anything
         told = ToolFailedError(f"What the tool returned cannot leave its process: {error}")
         data = packed(("raised", told), boxed=boxed)
-    with contextlib.suppress(OSError, ValueError):  # the tool may have closed it
+    with contextlib.suppress(Exception):  # the tool may have closed it, or put anything in its place
         sys.stdout.flush()  # this process is killed once it has answered
     lines.send_packed(data)
     os._exit(0)  # an interpreter that ends waits for the thread that reads, and complains
