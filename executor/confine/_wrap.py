@@ -94,6 +94,7 @@ class Wrapped:
 
         Raises:
             UnlaidError: Its mounts could not be laid where they belong; PlaceError, one of them.
+            ConfinementError: Laying them takes too long.
             OSError: There is no such program, or it may not be run.
             ValueError: An argument or a variable holds a NUL.
         """
@@ -120,7 +121,8 @@ class Wrapped:
                     return process, replace(box, open=(*box.open, *left))
             except OSError as error:
                 _give_up(process)
-                raise _unlaid(self.profile, error) from error
+                late = isinstance(error, TimeoutError)  # it would be again, and has been waited for long enough
+                raise _unlaid(self.profile, error, ConfinementError if late else UnlaidError) from error
             except BaseException:
                 _give_up(process)
                 raise
@@ -171,7 +173,7 @@ class Wrapped:
             telling.shutdown(socket.SHUT_WR)  # which closing is not, where a copy of it was forked meanwhile
 
 
-def _unlaid(profile: Profile, why: object, kind: type[UnlaidError] = UnlaidError) -> UnlaidError:
+def _unlaid(profile: Profile, why: object, kind: type[ConfinementError] = UnlaidError) -> ConfinementError:
     return kind(f"The box {profile.name!r} (bubblewrap) could not be made: {why}")
 
 

@@ -337,20 +337,22 @@ def test_more_words_than_bubblewrap_takes_are_told_as_that(project):
             start(profile, ["true", *words], cwd=str(project), env={**env, "PATH": os.defpath}, **PIPES)
 
 
-def test_a_box_whose_mounts_are_never_laid_is_given_up(project, monkeypatch):
+def test_a_box_whose_mounts_are_never_laid_is_given_up_once(project, monkeypatch):
     from executor.confine import _bubblewrap, _first
 
     source, target = os.pipe()  # whose end never comes
     monkeypatch.setattr(_first, "_LONGEST_SECONDS", 0.3)
     monkeypatch.setattr(_bubblewrap, "_mount", lambda *_: ("--file", str(source), "/run/never"))
-    begin = subprocess.Popen
+    begin, begun = subprocess.Popen, []
 
     def inheriting(*command, pass_fds=(), **more):
+        begun.append(command)
         return begin(*command, pass_fds=(*pass_fds, source) if pass_fds else (), **more)
 
     monkeypatch.setattr("executor.confine._start.subprocess.Popen", inheriting)
     with pytest.raises(ConfinementError, match="not laid"):
         shell(Profile("project", str(project)), "true")
+    assert len(begun) == 1
     os.close(source)
     os.close(target)
 
