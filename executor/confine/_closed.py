@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._closable import closable
-from executor.confine._disk import Kind, listing
+from executor.confine._disk import Kind, listed, listing
 from executor.confine._git_files import Effort, Named, UnclearError, named_by, named_by_user, read, work_tree
 from executor.confine._places import Places
 from executor.confine._real import Real
@@ -167,8 +167,8 @@ def _own(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     seen.effort.spend(_LOOKS)
     common = _common(repository)
     yield os.path.join(repository, COMMON)
-    for name in ("hooks", "config"):
-        yield os.path.join(common, name)
+    yield os.path.join(common, "config")
+    yield from _folder_of_hooks(os.path.join(common, "hooks"), seen)
     named = named_by([os.path.join(common, "config")], tree, seen.effort)
     yield from _named(tree, named, seen)
     yield from _hooks(repository, named, seen)  # git runs them from there where a push arrives
@@ -205,7 +205,19 @@ def _hooks(folder: str, named: Named, seen: _Seen) -> Iterator[str]:
     """Where they are, with *folder* as that which git runs in."""
     hooks = (*seen.user.hooks, *named.hooks)
     seen.effort.spend(len(hooks))
-    yield from _each_name((os.path.join(folder, path) for path in hooks), seen.real)
+    for path in hooks:
+        yield from _folder_of_hooks(os.path.join(folder, path), seen)
+
+
+def _folder_of_hooks(folder: str, seen: _Seen) -> Iterator[str]:
+    """It by each of its names, and what its hooks are links to: scripts of the project, mostly."""
+    yield from _each_name([folder], seen.real)
+    found = seen.real(folder)
+    links = [f"{found}/{name}" for name, kind in listed(found).entries.items() if kind is Kind.LINK]
+    seen.effort.spend(len(links))
+    for link in links:
+        with contextlib.suppress(OSError):  # gone meanwhile
+            yield from _each_name([os.path.join(found, os.readlink(link))], seen.real)
 
 
 def _each_name(paths: Iterable[str], real: Real) -> Iterator[str]:

@@ -76,6 +76,19 @@ def with_hooks_for_all(project):
         config.write("[core]\n\thooksPath = .githooks\n")
 
 
+def with_a_hook_that_is_a_link(project):
+    (project / "tools").mkdir()
+    (project / "tools" / "check").symlink_to("../real")
+    (project / "real").write_text("#!/bin/sh\n")
+    (project / ".git" / "hooks" / "pre-commit").symlink_to("../../tools/check")
+
+
+def with_hooks_for_all_that_are_links(project):
+    with_hooks_for_all(project)
+    (project / ".githooks").mkdir()
+    (project / ".githooks" / "pre-push").symlink_to(project / "missing")
+
+
 def with_a_submodule(project):
     subprocess.run([*GIT, "clone", "-q", project, project.parent / "source"], check=True)
     git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../source", "sub")
@@ -124,6 +137,11 @@ CASES = {
         USUAL | {"tools/hooks", ".git/tools/hooks"},
     ),
     "hooks of all repositories": (with_hooks_for_all, USUAL | {".githooks", ".git/.githooks"}),
+    "a hook that is a link": (with_a_hook_that_is_a_link, USUAL | {"tools/check", "real"}),
+    "a hook of all that is a link to what is not there": (
+        with_hooks_for_all_that_are_links,
+        USUAL | {".githooks", ".git/.githooks", "missing"},
+    ),
     "what is included": (configured("[include]\n\tpath = ../shared.ini\n"), USUAL | {"shared.ini"}),
     "what is included at times": (
         configured('[includeIf "onbranch:x"]\n\tpath = ../x.ini\n'),

@@ -140,17 +140,17 @@ def test_no_box_writes_the_policy_that_a_variable_names(own_folders, tmp_path, b
     assert (tmp_path / "policy.json").read_text() == "{}"
 
 
-@pytest.mark.parametrize(
-    "launched", [{"HOME": "/nowhere"}, {"HOME": "/", "XDG_STATE_HOME": "/nowhere", "PATH": "/bin"}]
-)
-def test_what_others_start_is_in_the_box_of_who_asked_for_it(own_folders, tmp_path, bubblewrap, launched):
-    own, project = tmp_path / "own.toml", tmp_path / "project"
+@pytest.mark.parametrize("variables", [("HOME",), ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")])
+def test_what_others_start_is_in_the_box_of_who_asked_for_it(own_folders, tmp_path, bubblewrap, variables):
+    own, project, other = tmp_path / "own.toml", tmp_path / "project", tmp_path / "other"
     files = [own, own_folders / ".ssh/id", own_folders / "config/gh/hosts.yml", *(own_folders / path for path in OWN)]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("SECRET")
     project.mkdir()
     keep_own(own)
-    said = in_a_box(project, f"cat {' '.join(map(str, files))}; echo home $HOME", launched={"PATH": "", **launched})
+    launched = {"PATH": "", **dict.fromkeys(variables, str(other))}
+    said = in_a_box(project, f"/bin/cat {' '.join(map(str, files))}; echo home $HOME", launched=launched)
     assert "SECRET" not in said
-    assert f"home {launched['HOME']}" in said, "the command has its own environment"
+    assert f"home {other}" in said, "the command has its own environment"
+    assert not other.exists()
