@@ -97,7 +97,9 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield from nested.trees[_MOST_REPOSITORIES:]
     yield from nested.bare[_MOST_REPOSITORIES:]
     places = Places.now()
-    yield from _each_name(places.all_own, real)
+    below = f"{project}/"
+    ours = (path for path in places.all_own if real.entry(path).startswith(below) or real(path).startswith(below))
+    yield from _each_name(ours, real)
     own = Effort.of_project()
     try:
         seen = _Seen(named_by_user(project, places, own), real, own, Effort())
