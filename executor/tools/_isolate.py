@@ -123,9 +123,10 @@ class _Child:
                 (call.progress if kind == "progress" else call.emit)(*told)
         if call is not None and call.token.error is not None:
             raise call.token.error
-        code = self._process.wait()
+        # 0 is also what subprocess says where it cannot know: who ignores SIGCHLD, or waits for every child, took it.
+        with_code = f" with {code}" if (code := self._process.wait()) else ""
         raise ToolFailedError(
-            f"The process that ran the tool ended with {code} before it returned; what it did may have had effects"
+            f"The process that ran the tool ended{with_code} before it returned; what it did may have had effects"
         )
 
     def _frame(self) -> Any:

@@ -25,11 +25,12 @@ Run a command on this machine and return its exit code and output. Give either `
 redirections and variables work) or `argv` (a program and its arguments, passed as they are, without a shell), not both.
 
 Result: exit_code (0 usually means success; another number is a result, not an error of this tool; negative: ended by \
-the signal named in `signal`), stdout and stderr (text, apart), duration (seconds). Only if it applies: undecodable \
-(some output was not UTF-8; U+FFFD stands in its place), stdout_file / stderr_file (the output was longer than \
-max_output: the result has its beginning and end, this file all of it), stdout_note / stderr_note (what the file lacks \
-and why), output_held_open (a process that made itself independent still has the output open), confined (it ran in a \
-box: profile says what it might do, refused what it was kept from and how a person can allow it).
+the signal named in `signal`), stdout and stderr (text, apart), duration (seconds). Only if it applies: exit_code_lost \
+(exit_code is null, and whether it succeeded is not known: judge by the output), undecodable (some output was not \
+UTF-8; U+FFFD stands in its place), stdout_file / stderr_file (the output was longer than max_output: the result has \
+its beginning and end, this file all of it), stdout_note / stderr_note (what the file lacks and why), output_held_open \
+(a process that made itself independent still has the output open), confined (it ran in a box: profile says what it \
+might do, refused what it was kept from and how a person can allow it).
 
 Standard input is empty and there is no terminal: a program that asks questions gets none answered, so pass options \
 such as --yes. Where only a person can answer (a password, a login, a menu), give terminal: true: the command then \

@@ -73,6 +73,10 @@ class ProcessGroup:
         process: A process that was started with `OWN_SESSION` and `CREATION_FLAGS`.
         in_front: Whether that only stands before the command: it starts it, waits for it, and exits as it does, with
             128 and the number for a signal.
+
+    Attributes:
+        reaped: Whether the command has exited, and is no zombie any more.
+        exit_code: As `reap` says.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], *, in_front: bool = False) -> None:
@@ -82,24 +86,36 @@ class ProcessGroup:
         # Guards the three flags, and that no signal is sent once the number may belong to somebody else. Reentrant,
         # because a signal handler may stop the command while the interrupted thread is in here.
         self._lock = threading.RLock()
-        self._reaped = False
+        self.reaped = False
+        self.exit_code: int | None = None
+        self._known = False
         self._terminated = False
         self._released = False
         self._escaped: list[psutil.Process] = []
 
-    def reap(self) -> int:
+    def wait(self) -> None:
+        """Wait until the command has exited. Any thread may; what has exited is a zombie no more."""
+        code = _ended(self._process)
+        with self._lock:
+            if not self._known:
+                self._known, self.exit_code = True, code
+                self._process.wait()
+
+    def reap(self) -> int | None:
         """
-        The exit code of the command, which must have exited: negative for a signal. It is no zombie any more.
+        The exit code of the command, which must have exited: negative for a signal, None where it is lost. It is no
+        zombie any more.
 
         Where a thread waits for the exit it has reaped the command a moment before this is told; a signal sent in
         between could reach a stranger, if the system gave the number away that fast.
         """
         with self._lock:
-            code = self._process.wait()
-            self._reaped = True
-            if self._in_front and self._terminated and code in _ENDED:
-                return 128 - code  # the command was ended by us
-            return code
+            if not self._known:
+                self.wait()
+            self.reaped = True
+            if self._in_front and self._terminated and self.exit_code in _ENDED:
+                self.exit_code = 128 - self.exit_code  # the command was ended by us
+            return self.exit_code
 
     def number_in_use(self) -> bool:
         """
@@ -133,7 +149,7 @@ class ProcessGroup:
         with self._lock:
             if not self._terminated:
                 self._terminated = True
-                if not self._reaped:
+                if not self.reaped:
                     self._escaped = _escaped(self.pid)
                 self._send(TERMINATE)
 
@@ -167,11 +183,26 @@ class ProcessGroup:
                 return
             number = KILL  # the command has not begun: it has nothing to tidy up, and what would be sent it never heard
         # Neither an unreaped command nor a living member lets the number go to somebody else.
-        if not self._reaped or living is None or any(member.group == self.pid for member in living):
+        if not self.reaped or living is None or any(member.group == self.pid for member in living):
             _ignore_gone(os.killpg, self.pid, number)
         for member in living or ():
             if member.group != self.pid:  # a shell with job control gives each job a group, in the same session
                 _ignore_gone(os.kill, member.pid, number)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
+    """
+    Wait until a process has exited. How it did, which ``subprocess`` says is 0 where that is lost: to a part of this
+    program that waits for every child, or to the system, where this program ignores SIGCHLD.
+    """
+    if not hasattr(os, "waitid"):  # Windows, and macOS before Python 3.13
+        return process.wait()
+    try:
+        seen = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    assert seen is not None, "only WNOHANG has None"
+    return seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
 
 
 def _escaped(pid: int) -> list[psutil.Process]:

@@ -137,7 +137,6 @@ class Execution:
         self._pipes: list[Source] = []
         self._open: set[Source] = set()
         self._watched: set[int] = set()
-        self._exit_code: int | None = None
         self._stopped = False
         self._cancelled = False
         self._timed_out = False
@@ -223,7 +222,7 @@ class Execution:
 
     def _wait_in_thread(self, process: subprocess.Popen[bytes]) -> None:
         def wait() -> None:
-            process.wait()
+            self._group.wait()
             self._bell.ring()
 
         threading.Thread(target=wait, name=f"executor-shell-wait-{process.pid}", daemon=True).start()
@@ -231,7 +230,7 @@ class Execution:
     def _answer_bell(self) -> None:
         self._bell.hush()
         self._type_on()
-        if self._exit_code is None and self._process is not None and self._process.returncode is not None:
+        if self._process is not None and self._process.returncode is not None and not self._group.reaped:
             self._reap()  # it was the waiting thread that rang
 
     def _watch(self, pid: int, then: Callable[[], None]) -> bool:
@@ -253,7 +252,8 @@ class Execution:
         then()
 
     def _reap(self) -> None:
-        self._exit_code = self._group.reap()
+        if self._group.reap() is None:
+            self._remarks["exit_code_lost"] = True
         if self.terminal is not None:
             self.terminal.ended()
         self._ended = self._last_output = time.monotonic()
@@ -274,11 +274,11 @@ class Execution:
         """Pass the output on until the command has ended, by itself or because it must, and nothing of it is left."""
         limit = self._request.timeout
         deadline = self._began + limit if limit is not None else float("inf")
-        while self._exit_code is None and not self._stopped and (left := deadline - time.monotonic()) > 0:
+        while not self._group.reaped and not self._stopped and (left := deadline - time.monotonic()) > 0:
             self._turn(left)
-        if self._exit_code is None and not self._stopped:
+        if not self._group.reaped and not self._stopped:
             self._timed_out = True
-        if self._exit_code is None or self._stopped:
+        if not self._group.reaped or self._stopped:
             self._end()
         else:
             self._settle()
@@ -328,7 +328,7 @@ class Execution:
 
     def _nobody_left(self) -> bool:
         """Whether every process of the group is gone. If not, one of them that goes ends the next turn."""
-        if self._exit_code is None or self._watched:
+        if not self._group.reaped or self._watched:
             return False
         living = self._group.members()
         watching = [self._watch(pid, _nothing) for pid in living[:MAX_WATCHED]]
@@ -370,7 +370,7 @@ class Execution:
                 self._gone_within(KILL_WAIT)
         finally:
             self._group.release()
-            if self._exit_code is None:
+            if not self._group.reaped:
                 self._wait_in_thread(process)  # stuck in the system: no zombie once it comes back
             elif self._started is not None:
                 self._started.close()
@@ -384,7 +384,7 @@ class Execution:
             ToolTimeoutError, ToolCancelledError: As `run` says.
         """
         result = told(
-            self._request, self._exit_code, self._pipes, self._started.box if self._started is not None else None
+            self._request, self._group.exit_code, self._pipes, self._started.box if self._started is not None else None
         )
         result["duration"] = round(self._ended - self._began, 3)
         result |= self._remarks

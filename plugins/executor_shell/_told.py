@@ -18,7 +18,7 @@ def told(request: Request, exit_code: int | None, sources: Sequence[Source], box
     The result of a command, but for how long it took.
 
     Args:
-        exit_code: Negative for a signal; None when it is stuck in the system.
+        exit_code: Negative for a signal; None when it is stuck in the system, or how it ended is lost.
         sources: What it wrote to.
         box: What it ran in.
     """

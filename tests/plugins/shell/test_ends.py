@@ -13,7 +13,7 @@ import pytest
 from executor.calls._current import current_call
 from executor.calls._token import CancelToken
 from executor.errors import ToolCancelledError, ToolFailedError, ToolTimeoutError
-from executor_shell import _group, _live, _run
+from executor_shell import ShellPlugin, _group, _live, _run
 
 if sys.platform != "win32":
     import resource
@@ -93,6 +93,32 @@ class TestLeftRunning:
         assert ends == [signal.SIGTERM, signal.SIGKILL]
         assert result["left_running_ended"] is False
         watch(result["stdout"])  # ends it
+
+
+class TestLost:
+    """How a command ended is not known where another part of the program, or the system, has taken that."""
+
+    @pytest.fixture(autouse=True)
+    def ignored(self):
+        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        yield
+        signal.signal(signal.SIGCHLD, before)
+
+    @pytest.mark.parametrize("terminal", [False, True])
+    def test_a_failure_is_not_told_as_a_success(self, terminal):
+        result = ShellPlugin().run_command({"command": "echo hi; exit 7", "terminal": terminal})
+        assert result["exit_code"] is None
+        assert result["exit_code_lost"] is True
+        assert result["stdout"] == "hi\n"
+
+    def test_nor_where_a_thread_waits_for_the_end(self, monkeypatch):
+        monkeypatch.setattr(_run.Execution, "_watch", lambda *_: False)
+        assert ShellPlugin().run_command({"command": "exit 7"})["exit_code"] is None
+
+    def test_a_command_that_is_stopped_is_told_as_stopped(self):
+        with pytest.raises(ToolTimeoutError) as caught:
+            ShellPlugin().run_command({"command": "sleep 1000", "timeout": 0.1})
+        assert caught.value.result["exit_code"] is None
 
 
 class TestTimeout:
