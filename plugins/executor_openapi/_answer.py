@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import math
 import mimetypes
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +56,7 @@ async def answer_of(shown: str, response: httpx2.Response, api: Api, secrets: Co
     if api.downloads is not None and response.is_success and not (_is_json(kind) or _is_text(kind)):
         value: Any = await _downloaded(shown, response, kind, api.downloads)
     else:
-        body = await _body(shown, response, api.max_answer)
+        body = await body_of(shown, response, api.max_answer)
         if not response.is_success:
             status = response.status_code
             raise RefusedError(status, error_of(shown, status, response.headers, _without(secrets, body)))
@@ -65,7 +67,8 @@ async def answer_of(shown: str, response: httpx2.Response, api: Api, secrets: Co
     return {"body": value, "headers": headers}
 
 
-async def _body(shown: str, response: httpx2.Response, most: int) -> bytes:
+async def body_of(shown: str, response: httpx2.Response, most: int) -> bytes:
+    """What a response has to say; not more than *most* bytes are read of it. Raises ToolFailedError."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -131,7 +134,7 @@ def value_of(shown: str, kind: str, body: bytes, charset: str | None) -> Any:
         return None
     if _is_json(kind):
         try:
-            return _json(body, charset)
+            return json_of(body, charset)
         except (ValueError, RecursionError) as error:
             warning = f"{shown}: the service answered with something that is no JSON, although it says so: {error}"
             return {"result": _text(body, charset), "warnings": [warning]}
@@ -140,8 +143,8 @@ def value_of(shown: str, kind: str, body: bytes, charset: str | None) -> Any:
     return {"content_type": kind, "size": len(body), "base64": base64.b64encode(body).decode()}
 
 
-def _json(body: bytes, charset: str | None) -> Any:
-    """Raises ValueError, RecursionError."""
+def json_of(body: bytes, charset: str | None) -> Any:
+    """The value that JSON is of. Raises ValueError, RecursionError."""
     try:
         text = body.decode(json.detect_encoding(body))
     except UnicodeDecodeError:
@@ -174,11 +177,19 @@ _TEXTS = (
 )
 
 
+# What texts are written in, by Python's names. Its other codecs are for something else; that of domain names takes the
+# square of a text's length, in which nobody else on the loop is answered.
+_CHARSETS = re.compile(
+    r"ascii|utf-(8|16|32).*|iso8859-.+|iso2022_.+|cp\d+|koi8-.|mac-.+|gb.+|hz|big5.*|euc_.+|shift_.+|johab|tis-620"
+)
+
+
 def _text(body: bytes, charset: str | None) -> str:
     try:
-        return body.decode(charset or "utf-8", "replace")
-    except (LookupError, ValueError):  # a name that is none, or of what cannot leave out what does not fit
-        return body.decode("utf-8", "replace")
+        known = codecs.lookup(charset or "utf-8").name
+    except (LookupError, ValueError):
+        known = "utf-8"
+    return body.decode(known if _CHARSETS.fullmatch(known) else "utf-8", "replace")
 
 
 def _without(secrets: Collection[str], body: bytes) -> bytes:

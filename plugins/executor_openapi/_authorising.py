@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from executor.errors import BackendUnavailableError
+from executor.errors import BackendUnavailableError, ToolFailedError
+from executor_openapi._answer import body_of, json_of
 from executor_openapi._reading import shown
 from executor_openapi._settings import UnsetVariableError, variable
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 EARLY_SECONDS = 30.0  # before its end a token is not used any more
 USUAL_SECONDS = 300.0  # of a token that does not say how long it lives
+MOST_SECONDS = 86400  # of any token: what it says may be no time at all
+MAX_ANSWER = 1 << 20  # bytes that are read of the answer with the token
 
 
 def auths_of(operation: Operation, api: Api, schemes: Mapping[str, Scheme]) -> list[Auth]:
@@ -67,7 +71,8 @@ class Tokens:
         import asyncio  # 20 ms, paid by the first request
 
         self._tokens: dict[tuple[str, str, tuple[str, ...]], _Token] = {}
-        self._asking = asyncio.Lock()
+        # One for each: who waits for a service that does not answer keeps nobody from the tokens of another.
+        self._asking: defaultdict[tuple[str, str, tuple[str, ...]], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def token(self, auth: Auth, client: httpx2.AsyncClient) -> str:
         """
@@ -77,7 +82,7 @@ class Tokens:
             BackendUnavailableError: There is none to be had.
         """
         key = (auth.token_url, auth.client_id, auth.scopes)
-        async with self._asking:
+        async with self._asking[key]:
             known = self._tokens.get(key)
             if known is None or known.until <= time.monotonic():
                 known = self._tokens[key] = await _asked(auth, client)
@@ -101,17 +106,26 @@ async def _asked(auth: Auth, client: httpx2.AsyncClient) -> _Token:
         ) from None
     form = {"grant_type": "client_credentials"} | ({"scope": " ".join(auth.scopes)} if auth.scopes else {})
     try:
-        answer = await client.post(auth.token_url, data=form, auth=credentials)
-        if answer.status_code in (400, 401):  # some take them in the body only
+        status, told = await _answered(client, auth.token_url, data=form, auth=credentials)
+        if status in (400, 401):  # some take them in the body only
             named = {"client_id": credentials[0], "client_secret": credentials[1]}
-            answer = await client.post(auth.token_url, data={**form, **named})
-        told: Any = answer.json() if answer.is_success else {}
-    except (httpx2.HTTPError, ValueError) as error:
+            status, told = await _answered(client, auth.token_url, data={**form, **named})
+    except (httpx2.HTTPError, ValueError, RecursionError, ToolFailedError) as error:
         raise BackendUnavailableError(
             f"{where} gave no token: {error or type(error).__name__}", started=False
         ) from error
-    if not isinstance(told, dict) or not isinstance(told.get("access_token"), str):
-        raise BackendUnavailableError(f"{where} gave no token (HTTP {answer.status_code})", started=False)
+    token = told.get("access_token") if isinstance(told, dict) else None
+    if not isinstance(token, str) or not token or not token.isprintable():
+        raise BackendUnavailableError(f"{where} gave no token (HTTP {status})", started=False)
     lives = told.get("expires_in")
-    seconds = float(lives) if isinstance(lives, int | float) else USUAL_SECONDS
-    return _Token(told["access_token"], time.monotonic() + max(0.0, seconds - EARLY_SECONDS))
+    seconds = min(max(lives, 0), MOST_SECONDS) if isinstance(lives, int | float) else USUAL_SECONDS
+    return _Token(token, time.monotonic() + max(0.0, seconds - EARLY_SECONDS))
+
+
+async def _answered(client: httpx2.AsyncClient, url: str, **sent: Any) -> tuple[int, Any]:
+    """The status, and what a success says. Raises what `body_of` and `json_of` do, too."""
+    async with client.stream("POST", url, **sent) as response:
+        if not response.is_success:
+            return response.status_code, None
+        body = await body_of(shown(url), response, MAX_ANSWER)
+        return response.status_code, json_of(body, response.charset_encoding)

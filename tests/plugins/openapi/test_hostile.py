@@ -11,7 +11,7 @@ import pytest
 
 from executor import PluginRegistry
 from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
-from executor_openapi import Api, _reading
+from executor_openapi import Api, _authorising, _reading
 from executor_openapi._document import DocumentError
 from executor_openapi._provider import OpenAPIProvider
 
@@ -207,6 +207,87 @@ def test_a_charset_in_which_nobody_can_read_it_makes_no_failure_of_an_answer(des
     raw.answer = said(b"\xff\xfea", kind=f"{kind}; charset={charset}")
     value = described({"/t": get()}).call_tool("pets", "t", {})
     assert "a" in (value if kind == "text/plain" else value["result"])
+
+
+def test_a_charset_that_takes_the_square_of_the_length_is_not_read_by(described, raw):
+    body = b"a" * 300_000 + b"-" + b"b99999a" * 40_000  # minutes, by the codec
+    raw.answer = said(body, kind="text/plain; charset=punycode")
+    assert described({"/t": get()}).call_tool("pets", "t", {}) == body.decode()
+
+
+@pytest.fixture
+def asking_for(raw, tmp_path, monkeypatch):
+    """Makes a service at `raw` whose token is asked for at a URL."""
+    monkeypatch.setenv("APP_ID", "app")
+    monkeypatch.setenv("APP_SECRET", "s-1")
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"openapi": "3.0.3", "paths": {"/t": get()}}))
+
+    def make(url, timeout=20):
+        auth = {"kind": "oauth2", "env": "APP_SECRET", "client_id": "APP_ID", "token_url": url}
+        return Api.of({"document": str(path), "server": raw.url, "timeout": timeout, "auth": auth})
+
+    return make
+
+
+@pytest.fixture
+def with_token(raw, asking_for):
+    """Makes a call of a service whose token comes from where `raw` is."""
+    with contextlib.closing(OpenAPIProvider({"s": asking_for(f"{raw.url}/token")}, cache=None)) as provider:
+        yield lambda: provider.call_tool("s", "t", {})
+
+
+@pytest.mark.parametrize("lives", [b"9" * 400, b"-" + b"9" * 400, b"1e308", b"0", b"true"])
+def test_a_token_lives_whatever_is_said_of_its_life(with_token, raw, lives):
+    raw.answer = said(b'{"access_token": "t", "expires_in": ' + lives + b"}")
+    assert with_token()["access_token"] == "t"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        b"[" * 100_000,
+        b'{"access_token": "\\ud800"}',
+        b'{"access_token": "a\\r\\nX: y"}',
+        b'{"access_token": ""}',
+        b'{"access_token": "t", "expires_in": NaN}',
+    ],
+)
+def test_what_is_no_token_is_told_as_that(with_token, raw, told):
+    raw.answer = said(told)
+    with pytest.raises(BackendUnavailableError, match="/token gave no token"):
+        with_token()
+    assert len(raw.seen) == 1
+
+
+def test_no_more_is_read_of_what_comes_with_a_token_than_somebody_may_want(with_token, raw, monkeypatch):
+    monkeypatch.setattr(_authorising, "MAX_ANSWER", 100)
+    raw.answer = said(b'{"access_token": "t", "more": "' + b"a" * 100 + b'"}')
+    with pytest.raises(BackendUnavailableError, match="more than 100 bytes"):
+        with_token()
+
+
+def test_a_service_without_a_token_keeps_none_of_another_waiting(raw, asking_for):
+    raw.answer = said(b'{"access_token": "t"}')
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        apis = {
+            "silent": asking_for(f"http://127.0.0.1:{silent.getsockname()[1]}/token"),
+            "quick": asking_for(f"{raw.url}/token", timeout=5),
+        }
+        provider = OpenAPIProvider(apis, cache=None)
+
+        def wait():
+            with contextlib.suppress(ToolError):
+                provider.call_tool("silent", "t", {})
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        with silent.accept()[0]:  # from now on it waits for its token
+            try:
+                assert provider.call_tool("quick", "t", {}) == {"access_token": "t"}
+            finally:
+                provider.close()
+                waiting.join()
 
 
 def test_a_service_that_does_not_answer_keeps_none_of_another_waiting(raw, tmp_path):
