@@ -108,6 +108,7 @@ class _UnreadableError(httpx2.StreamError):
 
 def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> None:
     """Have no more read of a body than somebody may want, and what is no compression be this one request's failure."""
+    response.encoding = "utf-8"  # MCP is; in what the server says, a text may take the square of its length to be read
     plain = response.aiter_bytes
     kind = response.headers.get("content-type", "").lower()
     streams = kind.startswith("text/event-stream") and response.status_code < 400  # the SDK limits its events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 
@@ -11,7 +12,7 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from executor.errors import BackendUnavailableError, ToolTimeoutError
@@ -129,6 +130,20 @@ def test_an_answer_that_is_no_mcp_says_what_it_was(bridge_to, serve, answer, pro
     url = serve(Starlette(routes=[Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"])]), "off") + "/mcp"
     with pytest.raises(BackendUnavailableError, match=f"(?i){problem}"):
         bridge_to({"s": {"url": url}}).call_tool("s", "echo")
+
+
+def test_what_a_server_says_is_read_as_utf8_whatever_it_calls_it(bridge_to, serve):
+    """By the codec that it names it would take a second for each piece, in which no other server is heard."""
+
+    async def answer(request):
+        asked = (await request.json())["id"]
+        told = {"jsonrpc": "2.0", "id": asked, "error": {"code": -32000, "message": "no é"}}
+        body = f"data: {json.dumps(told, ensure_ascii=False)}\n\n"
+        return Response(body.encode(), headers={"content-type": "text/event-stream; charset=punycode"})
+
+    url = serve(Starlette(routes=[Route("/mcp", answer, methods=["POST"])]))
+    with pytest.raises(BackendUnavailableError, match="no é"):
+        bridge_to({"web": {"url": f"{url}/mcp"}}).call_tool("web", "echo", timeout=10)
 
 
 def test_a_port_that_nobody_listens_on_says_so(bridge_to):
