@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
 MAX_REFERENCES = 50  # of references that lead to references
+MAX_ALIASED = (
+    1 << 24
+)  # characters that the aliases of YAML may add to a description: a few lines can stand for terabytes
 
 
 class DocumentError(ValueError):
@@ -125,6 +129,33 @@ def _yaml(text: str | bytes, where: str, problem: json.JSONDecodeError) -> Any:
         ) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it was built
     try:
-        return json.loads(json.dumps(yaml.load(plain, loader), default=str))  # noqa: S506 -- dates become text, keys too
-    except (yaml.YAMLError, TypeError, ValueError) as error:
+        told = _loaded(loader(plain), len(plain) + MAX_ALIASED)
+        return json.loads(json.dumps(told, default=str))  # dates become text, keys too
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         raise DocumentError(f"{where} is no YAML: {error}") from error
+
+
+def _loaded(loader: Any, most: int) -> Any:
+    """The value that a loader reads. Raises ValueError: with its aliases written out it is longer than *most*."""
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _length(node, {}) > most:
+            raise ValueError("its aliases make it too long, or one of them holds itself")
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _length(node: Any, known: dict[int, float]) -> float:
+    """How long a node of YAML is, its aliases written out, each of which is looked at once."""
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is looked at: of what holds itself
+        text = isinstance(node.value, str)
+        inner: float = len(node.value) if text else 0
+        for item in () if text else node.value:
+            for part in item if isinstance(item, tuple) else (item,):  # of a mapping each is a pair
+                inner += _length(part, known)
+        known[id(node)] = 1 + inner
+    return known[id(node)]

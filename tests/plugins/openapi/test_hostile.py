@@ -12,7 +12,7 @@ import pytest
 from executor import PluginRegistry
 from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
 from executor_openapi import Api, _authorising, _reading
-from executor_openapi._document import DocumentError
+from executor_openapi._document import DocumentError, parse
 from executor_openapi._provider import OpenAPIProvider
 
 
@@ -199,6 +199,32 @@ def test_a_description_that_comes_a_letter_at_a_time_is_given_up(raw, tmp_path, 
     monkeypatch.setattr(_reading.time, "monotonic", lambda: next(now, 9.0))
     with pytest.raises(DocumentError, match="has not come within 5 s"):
         _reading._fetch(f"{raw.url}/api.json", {})
+
+
+@pytest.mark.parametrize(
+    "level", ["{{a: *l{0}, b: *l{0}}}", "[*l{0}, *l{0}]", "{{<<: [*l{0}, *l{0}]}}", "{{*l{0}: 1, b: *l{0}}}"]
+)
+def test_a_few_lines_of_yaml_do_not_become_terabytes(level):
+    pytest.importorskip("yaml")
+    lines = ["openapi: 3.0.3", "paths: {}", "x: ", "  l0: &l0 {a: b}"]
+    lines += [f"  l{at}: &l{at} {level.format(at - 1)}" for at in range(1, 40)]
+    with pytest.raises(DocumentError, match="its aliases make it too long"):
+        parse("\n".join(lines), "it")
+
+
+@pytest.mark.parametrize("text", ["x: &x [*x]", "x: " + "[" * 10_000])
+def test_yaml_that_has_no_end_is_told_as_none(text):
+    pytest.importorskip("yaml")
+    with pytest.raises(DocumentError, match="it is no YAML"):
+        parse(f"openapi: 3.0.3\n{text}", "it")
+
+
+def test_aliases_of_yaml_are_read(tmp_path, provider_of):
+    pytest.importorskip("yaml")
+    path = tmp_path / "api.yaml"
+    item = "{get: {operationId: t, responses: {'200': {description: ok}}}}"
+    path.write_text(f"openapi: 3.0.3\nx: &x {item}\npaths: {{/a: {{<<: *x}}}}")
+    assert list(provider_of(path, server="http://127.0.0.1:1").tools("pets")) == ["t"]
 
 
 @pytest.mark.parametrize("charset", ["idna", "undefined", "punycode", "rot13", "nothing"])
