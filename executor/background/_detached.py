@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.calls._state import MARK
 from executor.errors import ExecutionError
+from executor.interpreter import WITHOUT, interpreter
 from executor.tasks._manager import TaskManager, engine_of
 from executor.tools._frames import read, write
 from executor.values import Tool, ToolCall
@@ -118,6 +119,9 @@ def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
         ToolExecutorError: What kept the runner from starting it.
     """
     order = _order(prepared, timeout, caller)
+    python = interpreter()
+    if python is None:
+        raise impossible(prepared.entry.name, WITHOUT)
     try:
         order = pickle.loads(pickle.dumps(order))  # noqa: S301 -- what was just made here
     except Exception as error:
@@ -127,7 +131,7 @@ def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
             tool_id=prepared.entry.name,
         ) from error
     try:
-        answer = _started(order)
+        answer = _started(python, order)
     except OSError as error:
         raise impossible(prepared.entry.name, f"no process could be started: {error}") from error
     if isinstance(answer, BaseException):
@@ -224,12 +228,12 @@ def _extras(caller: Caller, name: str) -> dict[str, bytes]:
     return extras
 
 
-def _started(order: Order) -> str | BaseException:
+def _started(python: str, order: Order) -> str | BaseException:
     """Start the runner process. Returns the id of its task, or what kept it from starting it."""
     path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _RUNNER, json.dumps(path)],
+            [python, "-P", "-c", _RUNNER, json.dumps(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -18,6 +18,7 @@ import click
 
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
+from executor.interpreter import WITHOUT, interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +74,10 @@ HOSTS = (*_JSON, *_PRINTED)
 def entry_of(how: How) -> list[str]:
     """The command that an assistant is to run."""
     found = shutil.which("toolexec")
-    words = [found, "serve"] if found is not None else [sys.executable, "-m", "executor", "serve"]
+    python = interpreter()
+    if found is None and python is None:
+        raise CliError(f"There is no toolexec in your PATH for the assistant to start, and {WITHOUT}", ExitCode.USAGE)
+    words = [found or python or "", *([] if found else ["-m", "executor"]), "serve"]
     if how.url is not None:
         words += ["--connect", how.url]
     if how.token_file is not None:

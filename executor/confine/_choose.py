@@ -15,6 +15,7 @@ from executor.confine._places import Places
 from executor.confine._values import Box
 from executor.confine._wrap import PlaceError
 from executor.errors import ConfinementError
+from executor.interpreter import WITHOUT, interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,6 +151,8 @@ def _missing(mechanism: Real) -> str:
         return f"there is no filter of system calls for {os.uname().machine}"
     if mechanism == "bubblewrap":
         return "" if _bubblewrap.find() else "the system has no bubblewrap (its package is called bubblewrap)"
+    if interpreter() is None:
+        return f"a process of Python is needed for Landlock, and {WITHOUT}"
     abi = _kernel.landlock_abi()
     if abi < _LEAST_ABI:
         return "this kernel has no Landlock" if not abi else f"this kernel's Landlock is too old (ABI {abi})"

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from executor.confine._environment import of_loader
 from executor.confine._messages import LAST, LAST_WORD, received, send
 from executor.confine._process import Process, end
+from executor.errors import ConfinementError
+from executor.interpreter import WITHOUT, interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +86,7 @@ class _ForkServer:
     def _run(self, other: socket.socket, started: Future[None]) -> None:
         here = Path(__file__).parent
         # -S: a project may hold the interpreter's own packages, of which some are run at every start (site(1)).
-        command = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(here.parent), str(here)]
+        command = [_python(), "-I", "-S", "-c", _PROGRAM, str(here.parent), str(here)]
         nothing = subprocess.DEVNULL
         try:
             with other:
@@ -352,21 +354,30 @@ class Keeper:
             self._connection.setsockopt(socket.SOL_SOCKET, way, told)
 
 
+def _python() -> str:
+    """Raises ConfinementError: there is none; see `_choose`, which then chooses another box."""
+    python = interpreter()
+    if python is None:
+        raise ConfinementError(f"Landlock cannot hold a command: {WITHOUT}")
+    return python
+
+
 def _why_none_starts() -> str:
     """Why the Python of a fork server would not start, with so little of an environment; "" if it would."""
-    command = [sys.executable, "-I", "-S", "-c", ""]
+    python = _python()
+    command = [python, "-I", "-S", "-c", ""]
     try:
         looked = subprocess.run(
             command, env=of_loader(os.environ), cwd="/", stdin=subprocess.DEVNULL, capture_output=True,
             timeout=_LONGEST_LOOK, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        return f"{sys.executable} does not start: {error}"
+        return f"{python} does not start: {error}"
     if looked.returncode <= 0:  # it does, or somebody ends those
         return ""
     said = looked.stderr.decode(errors="replace").strip().partition("\n")[0] or f"exit code {looked.returncode}"
     return (
-        f"{sys.executable} does not start without its environment ({said}). Have it find its libraries without "
+        f"{python} does not start without its environment ({said}). Have it find its libraries without "
         "LD_LIBRARY_PATH (ldconfig(8), an rpath), or be another user than root and have them in folders that only root "
         "can write; or install bubblewrap"
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.confine._environment import withheld
 from executor.confine._git_config import PROGRAMS
+from executor.errors import ConfinementError
+from executor.interpreter import WITHOUT, interpreter
 from executor.ownfiles import keep_own, kept_own
 
 if TYPE_CHECKING:
@@ -35,13 +36,19 @@ def launcher(profile: Profile) -> list[str]:
 
     The box is the one that this process would make now: the environment in which all of it is started is the
     command's, and may know nothing of the user's folders, or name others.
+
+    Raises:
+        ConfinementError: There is no Python that could stand there.
     """
+    python = interpreter()
+    if python is None:
+        raise ConfinementError(f"A command that others start cannot be put into a box: {WITHOUT}")
     root = Path(__file__).parents[2]
     values = ((name, os.environ.get(name)) for name in _VARIABLES)
     named = {name: value for name, value in values if not withheld(name, value or "")}  # others see what is told here
     seen = json.dumps({"variables": named, "own": sorted(kept_own())})
     # -S: a project may hold the interpreter's own packages, of which some are run at every start (site(1)).
-    return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(root), seen, json.dumps(profile.to_dict()), "--"]
+    return [python, "-I", "-S", "-c", _PROGRAM, str(root), seen, json.dumps(profile.to_dict()), "--"]
 
 
 def see_as(told: str) -> None:

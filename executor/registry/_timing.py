@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from executor.interpreter import interpreter
 from executor.registry._plugin import told_of_import
 
 LIMIT = 60.0  # seconds
@@ -26,14 +27,16 @@ def check_import(module: str) -> list[str]:
     Import *module* in a new process, where nothing that it needs is there already.
 
     Returns:
-        What is wrong: that it fails, or takes long, one text; nothing for a module that cannot be found by its name.
+        What is wrong: that it fails, or takes long, one text; nothing for a module that cannot be found by its name,
+        and where there is no other process to be had.
     """
-    if not _is_found(module):
+    python = interpreter()
+    if python is None or not _is_found(module):
         return []
     try:
-        found = told_of_import(_seconds(module))
+        found = told_of_import(_seconds(python, module))
         return found and told_of_import(
-            _seconds(module)
+            _seconds(python, module)
         )  # the first time may have compiled it, or read it from a slow disk
     except subprocess.TimeoutExpired:
         return [f"its import does not end within {LIMIT:g} s: it must only define, and do nothing"]
@@ -49,11 +52,11 @@ def _is_found(module: str) -> bool:
         return False
 
 
-def _seconds(module: str) -> float:
+def _seconds(python: str, module: str) -> float:
     """Raises CalledProcessError, TimeoutExpired."""
     where = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, module],
+        [python, "-c", _MEASURE, module],
         env={**os.environ, "PYTHONPATH": where},
         stdin=subprocess.DEVNULL,
         capture_output=True,

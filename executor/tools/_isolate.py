@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.calls._current import CurrentCall, current_call
 from executor.errors import ToolFailedError
+from executor.interpreter import WITHOUT, interpreter
 from executor.tools._frames import read, write
 from executor.values._profile import Profile
 
@@ -39,7 +40,11 @@ serve(boxed=sys.argv[2:] == ["boxed"])
 
 
 def check_isolated(fn: Callable[..., Any], name: str) -> None:
-    """Raises ValueError for a function that another process cannot find."""
+    """Raises ValueError for a function that another process cannot find, and where there can be no other process."""
+    if interpreter() is None:
+        raise ValueError(
+            f"the tool {name!r} cannot run in a process of its own: {WITHOUT}. Leave isolation out: it runs on a thread"
+        )
     try:
         module = pickle.loads(pickle.dumps(fn)).__module__  # noqa: S301 -- what was just made here
     except Exception as error:
@@ -95,7 +100,9 @@ class _Child:
         self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None, marks: Mapping[str, str]
     ) -> None:
         path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
-        command = [sys.executable, "-P", "-c", _CHILD, json.dumps(path), *(["boxed"] if profile else [])]
+        python = interpreter()
+        assert python is not None  # or it was not registered: see `check_isolated`
+        command = [python, "-P", "-c", _CHILD, json.dumps(path), *(["boxed"] if profile else [])]
         how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         how["start_new_session"] = sys.platform != "win32"
         self._boxed: Boxed | None = None

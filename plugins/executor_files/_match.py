@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 import signal
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from executor import current_call
 from executor.errors import ToolFailedError
+from executor.interpreter import WITHOUT, interpreter
 from executor_files._common import check_stop
 
 if TYPE_CHECKING:
@@ -86,16 +86,17 @@ def _in_process(pattern: re.Pattern[str]) -> Iterator[Matcher]:
 
 @contextmanager
 def _in_child(pattern: re.Pattern[str]) -> Iterator[Matcher]:
-    if not sys.executable or getattr(sys, "frozen", False):
+    python = interpreter()
+    if python is None:
         raise ToolFailedError(
-            f"The pattern {pattern.pattern!r} cannot be matched safely, because this program has no Python interpreter "
-            "to run beside it: use a pattern without * + ? { and |"
+            f"The pattern {pattern.pattern!r} cannot be matched safely, because {WITHOUT}: "
+            "use a pattern without * + ? { and |"
         )
     import subprocess
 
     # -I -S: nothing of the environment or of installed packages is loaded: it starts fast, and everywhere the same.
     child = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CHILD],
+        [python, "-I", "-S", "-X", "utf8", "-c", _CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -145,6 +146,6 @@ class _Conversation:
                 "repeats, as in (a+)+, may never end. Write it without them, or with possessive repeats, as in (a++)+"
             )
         return ToolFailedError(
-            f"The pattern {self._pattern!r} could not be matched: the process for it ({sys.executable}) ended with "
+            f"The pattern {self._pattern!r} could not be matched: the process for it ({interpreter()}) ended with "
             f"code {code}. Use a pattern without * + ? {{ and |"
         )

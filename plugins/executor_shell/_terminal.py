@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from executor import OutputChunk
 from executor.errors import ToolFailedError
+from executor.interpreter import WITHOUT, interpreter
 from executor_shell._capture import TextDecoder
 from executor_shell._screen import Screen
 
@@ -48,10 +49,10 @@ FOREGROUND = (
 
 def python(code: str) -> list[str]:
     """What runs *code*, with what stands after it as its arguments, and imports nothing of a user's."""
-    program = getattr(sys, "_base_executable", None) or sys.executable
-    if not program or getattr(sys, "frozen", False):  # of a frozen program it is that program itself
-        raise ToolFailedError("A terminal needs the program of Python, and this one does not know where its own is")
-    return [program, "-I", "-S", "-c", code]
+    found = interpreter()
+    if found is None:
+        raise ToolFailedError(f"A terminal needs the program of Python, and {WITHOUT}: leave terminal out")
+    return [getattr(sys, "_base_executable", None) or found, "-I", "-S", "-c", code]
 
 
 class PseudoTerminal:

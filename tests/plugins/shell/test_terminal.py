@@ -274,7 +274,7 @@ def test_without_the_program_of_python_nothing_is_started(begin, monkeypatch):
     monkeypatch.setattr(sys, "_base_executable", "")
     monkeypatch.setattr(sys, "executable", "")
     error = begin("echo x", terminal=True).end(ToolFailedError)
-    assert "does not know where its own is" in error.message
+    assert "has no interpreter to start beside it: leave terminal out" in error.message
 
 
 def test_the_end_of_a_terminal_does_not_wait_for_who_looks(begin):
