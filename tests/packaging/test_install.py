@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -62,6 +63,26 @@ def test_the_first_command_installs_and_runs_a_real_command(first_command):
     shown = first_command.stderr + first_command.stdout
     assert len(re.findall(r"\d\d:\d\d:\d\d", shown)) == 4
     assert re.search(r"shell_[0-9a-f]{24,}", shown)
+
+
+# Of the other dependencies mcp asks for a newer one than we do.
+OURS = ("click", "docstring-parser", "jsonschema-rs", "mcp", "pluggy", "tenacity", "tree-sitter", "tree-sitter-bash")
+
+
+def test_the_oldest_dependencies_that_are_permitted_do(checkout, tmp_path):
+    asked = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    oldest = [f"{name}=={least}" for name, least in (re.match(r"([\w-]+)>=([\d.]+)", each).groups() for each in asked)]
+    oldest = [each for each in oldest if each.partition("==")[0] in OURS]
+    assert len(oldest) == len(OURS)
+    run(sys.executable, "-m", "venv", str(tmp_path / "venv"), cwd=tmp_path)
+    run(str(tmp_path / "venv/bin/pip"), "install", "--quiet", *oldest, str(checkout), cwd=tmp_path)
+    command = str(tmp_path / "venv/bin/toolexec")
+    policy = {"TOOLEXEC_PERMISSIONS": str(checkout / "permissions.example.json"), "HOME": str(tmp_path)}
+    called = run(command, "call", "runCommand", "command=echo one && date", cwd=tmp_path, **policy)
+    assert called.stdout.startswith("one\n")
+    refused = run(command, "nonsense", cwd=tmp_path, check=False, **policy)
+    assert refused.returncode == 2
+    assert "No such command 'nonsense'" in refused.stderr
 
 
 def test_the_wheel_holds_the_package_and_the_plugins_and_nothing_else(checkout, first_command, tmp_path):
