@@ -14,7 +14,7 @@ from executor.errors import ExecutionError, ToolExecutorError
 from executor.run._backends import RunResult
 from executor.run._beyond import leave_call
 from executor.run._ended import error_of, outcome_of, result_of
-from executor.run._limits import seconds, text
+from executor.run._limits import function, seconds, text
 from executor.run._options import Options
 
 if TYPE_CHECKING:
@@ -321,6 +321,10 @@ class Calls:
         parent = current.get()
         if listener is None:
             listener = self._listener if parent is None else parent.emit
+        elif not callable(listener):
+            function(listener, "the callback for output")
+        if on_progress is not None:
+            function(on_progress, "on_progress")
         if call_id is None:
             call_id = f"call_{next(_call_numbers)}"
         elif type(call_id) is not str:

@@ -24,7 +24,7 @@ from executor.permission._gate import Gate
 from executor.records._report import Reports
 from executor.run._backends import Backends, Setup
 from executor.run._gate import asked_on
-from executor.run._limits import able, count, seconds
+from executor.run._limits import able, count, function, seconds
 from executor.run._pipeline import Pipeline
 from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
@@ -114,7 +114,7 @@ class ToolExecutor(Detaching):
         self._tasks = None if tasks is None else delivering(tasks, conversation, self._catalogue)
         self._reports = Reports(self._get_table, conversation)
         self._gate = Gate(self._get_opinions, self._get_approvals, self._get_record, threads.workers)
-        own = runner.way.setup if runner is not None else None
+        own = able(runner, "runner", "run_chain", "a Runner(…)").way.setup if runner is not None else None
         self._own_backends = own.backends if own is not None else NO_BACKENDS
         # On threads of this executor: the runner may be closed, or dropped.
         self._own_gates = asked_on(runner.gate, threads.workers) if runner is not None else ()
@@ -131,7 +131,7 @@ class ToolExecutor(Detaching):
             self._get_table,
             count(max_background_tasks, "max_background_tasks", least=1),
             self._task_ended,
-            pool,
+            able(pool, "pool", "submit", "a concurrent.futures.Executor"),
             max_content=count(max_content, "max_content", LEAST_CONTENT),
             conversation=conversation,
             find=self._catalogue.find,
@@ -182,7 +182,7 @@ class ToolExecutor(Detaching):
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give ``callback(source, text, mode)`` to every plugin that takes it, and to the permission plugin."""
-        self._output_callback = callback
+        self._output_callback = function(callback, "callback")
         if self._registry is not None:
             self._registry.set_output_callback(callback)
         take = getattr(self._gate.plugin or self._gate.checking, "set_output_callback", None)
@@ -198,7 +198,7 @@ class ToolExecutor(Detaching):
 
     def set_tool_output_callback(self, callback: ToolOutputCallback | None) -> None:
         """Show tools' output by ``callback(chunk)``, for calls that bring no callback and are in no other call."""
-        self._listener = callback
+        self._listener = function(callback, "callback")
 
     def get_tool_output_callback(self) -> ToolOutputCallback | None:
         """The callback of the current call, else the instance's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,11 @@ from executor._deprecated import renamed_parameters
 from executor._older import done_callback
 from executor.calls._state import current
 from executor.run._ended import run_result_of
-from executor.run._limits import count, seconds
+from executor.run._limits import count, function, seconds
 from executor.run._options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from executor.calls._token import CancelToken
@@ -90,6 +91,8 @@ class SeveralCalls(Calls):
     ) -> tuple[Callable[[ToolCall, CancelToken], ToolResult], _Beginning]:
         """What carries a call out in its thread, and what begins one that no thread need wait for; see `run._batch`."""
         options = Options(seconds(timeout), on_done=done_callback(on_done, self._duration))
+        function(on_output, "on_output")
+        function(on_progress, "on_progress")
 
         def listeners(call: ToolCall) -> tuple[Any, Any]:
             return (
@@ -145,7 +148,8 @@ class SeveralCalls(Calls):
         """
         from executor.run._chain import run_chain  # with plan and values 6 ms, for those who make chains
 
-        step = partial(self._call_step, on_output, context)
+        step = partial(self._call_step, function(on_output, "on_output"), context)
+        function(on_progress, "on_progress")
         return run_chain(steps, step, self._way.threads.workers, on_progress, timeout=timeout, cancel=cancel)
 
     def _call_step(
@@ -238,6 +242,8 @@ def _bound(value: int | None) -> int | None:
 
 def _requests(calls: Iterable[ToolCall]) -> list[ToolCall]:
     """The calls, none of which is made if one is no request."""
+    if not isinstance(calls, Iterable):
+        raise TypeError(f"calls is {calls!r}: give a list of requests, each a ToolCall(id, name, arguments)")
     found = list(calls)
     for call in found:
         asked_for(call)

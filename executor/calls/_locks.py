@@ -25,6 +25,7 @@ each step can be taken again: then nobody holds what it has no use for, or waits
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -263,7 +264,7 @@ class Locks:
         lender = line.lender(request) if request.parents else None
         if lender is not None and not any(lender in other.parents for other in self._ahead(line, request)):
             return True
-        room = line.room(request, now)
+        room = min(line.room(request, now), sys.maxsize)
         return room > 0 and sum(1 for _ in itertools.islice(self._ahead(line, request), room)) < room
 
     def _ahead(self, line: Line, request: Request) -> Iterator[Request]:

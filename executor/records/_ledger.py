@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor._mask import keyed_digest, mask, without_hidden
 from executor.ownfiles import keep_own
+from executor.run._limits import names
 from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class _Recorder:
 
     def __init__(self, *, required: bool, secrets: Iterable[str]) -> None:
         self.required = required
-        self._secrets = frozenset(secret for secret in secrets if secret)
+        self._secrets = frozenset(secret for secret in names(secrets, "secrets") if secret)
         # Guards the number and where records go; file writes happen under it.
         self._lock = fork_safe(self, "_lock", threading.Lock)
         self._number = 0

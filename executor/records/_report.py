@@ -10,7 +10,7 @@ from executor._json import copy_json
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError, PermissionDeniedError
 from executor.run._ended import Ended, HandedOver, error_of, outcome_of, result_of, status_of
-from executor.run._limits import able
+from executor.run._limits import able, function
 from executor.values import TaskStatus, ToolCall
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Reports:
 
     def to_task_done(self, callback: TaskDoneCallback | None) -> None:
         """Tell *callback* of every task that ends, and now of those that nobody was told of, before a restart too."""
-        self._task_done = callback
+        self._task_done = function(callback, "callback")
         try:
             done = self._tell_earlier()
         except ExecutorUnavailableError as error:

@@ -22,6 +22,7 @@ from executor.registry._load import ON_REQUEST, Choice, Found, find, load, make
 from executor.registry._plugin import Loaded, Registrations
 from executor.registry._recipe import Recipe, module_of, recipe_of
 from executor.registry._users import Users
+from executor.run._limits import function, names, table, text
 from executor.threads._fork import fork_safe
 from executor.tools._listeners import Listeners
 
@@ -57,9 +58,9 @@ class PluginRegistry:
     def __init__(self, *, bundled: bool = True, entry_points: bool = True, blocked: Iterable[str] = ()) -> None:
         self._exposing = fork_safe(self, "_exposing", threading.RLock)
         self._lock = fork_safe(self, "_lock", threading.Lock)
-        self._options = {"bundled": bundled, "entry_points": entry_points, "blocked": (blocked := tuple(blocked))}
         self._find = partial(find, bundled=bundled, entry_points=entry_points)
-        self._choice = Choice(blocked)
+        self._choice = Choice(blocked := names(blocked, "blocked"))
+        self._options = {"bundled": bundled, "entry_points": entry_points, "blocked": blocked}
         self._trace = _is_set("TOOLEXEC_TRACE_PLUGINS")
         self._failures = Failures(strict=_is_set("TOOLEXEC_STRICT"))
         self._discovered = False
@@ -95,7 +96,7 @@ class PluginRegistry:
             PluginConflictError: There is a plugin of this name.
             PluginLoadError: It is no plugin.
         """
-        name = name or getattr(plugin, "__name__", None) or type(plugin).__name__
+        name = text(name or getattr(plugin, "__name__", None) or type(plugin).__name__, "name")
         with self._exposing:
             self._add(name, plugin, Origin(), 0.0)
         return name
@@ -145,7 +146,7 @@ class PluginRegistry:
             if loaded.exposed:
                 return True
             self._failures.forget(name)
-            exposed = self._expose(loaded, dict(config or {}))
+            exposed = self._expose(loaded, table(config, f"the configuration of {name}"))
         self._listeners.notify()
         return exposed
 
@@ -175,7 +176,7 @@ class PluginRegistry:
         Returns:
             The names of those that could be.
         """
-        configs = configs or {}
+        configs = table(configs, "configs")
         wanted = (name for name in self.discover() if name not in ON_REQUEST or name in configs)
         return [name for name in wanted if self.expose(name, configs.get(name))]
 
@@ -381,7 +382,7 @@ class PluginRegistry:
 
     def set_output_callback(self, callback: OutputCallback | None) -> None:
         """Give *callback* to every plugin that takes it, also to those exposed later."""
-        self._output_callback = callback
+        self._output_callback = function(callback, "callback")
         self.hooks.set_output_callback(callback)
 
     def _exposed(self) -> list[Loaded]:

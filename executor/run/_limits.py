@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -28,6 +29,29 @@ def text(value: str, name: str) -> str:
     """*value*, a text that names something. Raises TypeError for anything else."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is of the type {type(value).__name__}: give a text")
+    return value
+
+
+def names(value: Iterable[str], name: str) -> tuple[str, ...]:
+    """*value*, some texts. Raises TypeError for anything else, such as a text alone: Python would take its letters."""
+    found = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else (None,)
+    texts = tuple(each for each in found if isinstance(each, str))
+    if len(texts) < len(found):
+        raise TypeError(f"{name} is {value!r}: give a list of texts")
+    return texts
+
+
+def table(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    """*value*, by names; None is empty. Raises TypeError for anything else."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name} is {value!r}: give a dict")
+    return dict(value or {})
+
+
+def function(value: T, name: str) -> T:
+    """*value*, to be called later, or None. Raises TypeError for anything else, which would only fail when called."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} is {value!r}: give a function, or None")
     return value
 
 

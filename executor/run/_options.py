@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from executor.run._limits import function
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -96,7 +98,7 @@ class Options:
             raise ValueError(f"background is {background!r}: use True, False, or None for the tool's own threshold")
         self.timeout = timeout
         self.background = background
-        self.on_done = on_done
+        self.on_done = function(on_done, "on_done")
         self.away = away
         self.plain = timeout is None and not background and not away
 

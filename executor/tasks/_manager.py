@@ -105,13 +105,13 @@ class TaskManager(Input):
         Args:
             state: Only those in this state. Raises ValueError for a word that is no state.
             tool: Only those of this tool.
-            limit: At most so many.
+            limit: At most so many, from 0 on.
         """
+        check(0, limit)
         wanted = TaskStatus(state) if state is not None else None
         found: dict[str, TaskInfo] = {}
         more: Tasks = []
-        durable = self._table.durable
-        if durable is not None:
+        if (durable := self._table.durable) is not None:
             withdrawn = durable.withdrawn
             found = {info.id: info for info in durable.all.newest(wanted, tool, limit) if info.id not in withdrawn}
         with self._table.lock:  # of those that run here more is known than is stored by now

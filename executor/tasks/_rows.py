@@ -205,5 +205,5 @@ class Entry:
 
 
 def text(value: str) -> str:
-    """*value* as the store can hold it: half of a surrogate pair becomes a question mark."""
-    return value.encode("utf-8", "replace").decode()
+    """*value* as the store can hold it: half of a surrogate pair becomes a question mark, and no text its text."""
+    return str(value).encode("utf-8", "replace").decode()

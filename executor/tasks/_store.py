@@ -16,7 +16,7 @@ from executor.errors import ExecutorUnavailableError
 from executor.tasks._changes import ENGINE
 from executor.tasks._connection import BUSY, Connection, code_of, is_suspect, patiently, unavailable
 from executor.tasks._read_only import is_read_only, read_copy, stamp
-from executor.tasks._rows import COLUMNS, TASKS, Row
+from executor.tasks._rows import COLUMNS, TASKS, Row, text
 
 if TYPE_CHECKING:
     import threading
@@ -166,8 +166,9 @@ class Store:
 
     def newest(self, status: str | None, tool: str | None, limit: int | None) -> list[Row]:
         """Tasks, newest first, read in pages so that nobody waits long for the end of a look."""
-        chosen = [(f"{name} = ?", value) for name, value in (("status", status), ("tool", tool)) if value is not None]
-        where = " AND ".join(["number < ?", *(text for text, _ in chosen)])
+        choice = (("status", status), ("tool", tool))
+        chosen = [(f"{name} = ?", text(value)) for name, value in choice if value is not None]
+        where = " AND ".join(["number < ?", *(term for term, _ in chosen)])
         query = f"SELECT {COLUMNS}, number FROM {TASKS} WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608 -- made of constants
         found: list[Row] = []
         last = 2**63 - 1

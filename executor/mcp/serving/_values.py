@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
+
+from executor.run._limits import names, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,3 +136,9 @@ class ServeOptions:
     principal: str = ""
     servers: Servers | None = None
     proxy: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tools", names(self.tools, "tools"))  # "*" in a text alone would offer all there is
+        if self.ask is not None and self.ask not in get_args(Ask):
+            raise ValueError(f"ask is {self.ask!r}: use one of {', '.join(get_args(Ask))}, or None")
+        text(self.principal, "principal")
