@@ -92,12 +92,16 @@ def _config(app: App) -> Iterator[Finding]:
 
 def _plugins(app: App) -> Iterator[Finding]:
     failed = False
+    origins = {row["name"]: row["origin"] for row in app.registry.describe()}
     for failure in app.registry.failures():
         failed = True
+        taken = failure.distribution is not None and origins.get(failure.plugin) not in (None, failure.distribution)
         found = f"failed ({failure.stage}): {failure.error}"
         do = (
             f"see 'toolexec plugins show {failure.plugin}'; to leave it out: [plugins] blocked = [\"{failure.plugin}\"]"
         )
+        if taken:  # blocked by its name, the one that works would be left out
+            do = f"uninstall {failure.distribution}, or have it give its plugin another name"
         yield Finding(f"plugin {failure.plugin}", "broken", found, do)
     for row in app.registry.describe():
         for remark in row["remarks"]:

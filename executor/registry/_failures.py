@@ -92,7 +92,8 @@ class Failures:
             self._warned.add((plugin, stage))
             self._failures = [*self._failures[1 - MOST :], failure]
         if first:
-            warn(f"The plugin {plugin!r} failed ({stage}): {failure.error.rstrip('.')}. Everything else works.")
+            whose = f" of {origin.distribution}" if origin.distribution else ""
+            warn(f"The plugin {plugin!r}{whose} failed ({stage}): {failure.error.rstrip('.')}. Everything else works.")
 
     def forget(self, plugin: str) -> None:
         """Drop what went wrong with a plugin since it was loaded: it is tried again."""

@@ -39,6 +39,15 @@ def test_broken_plugin_ends_with_1_and_says_what_to_do(run, add_plugin):
     assert 'blocked = ["broken"]' in result.stdout
 
 
+def test_who_takes_the_name_of_a_plugin_is_told_apart_from_it(run, add_plugin):
+    add_plugin("permissions", "")
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "uninstall cli_test_permissions" in result.stdout
+    assert "blocked = " not in result.stdout
+    assert "The plugin 'permissions' of cli_test_permissions failed (load)" in run("tools", "list").stderr
+
+
 def test_broken_configuration_does_not_end_the_examination(run, monkeypatch):
     monkeypatch.setenv("TOOLEXEC_CONFIG", "/nowhere/config.toml")
     result = run("doctor")
