@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from executor._json import parse, to_text
 from executor.errors import ExecutionError, InvalidArgumentsError, SchemaError, ToolFailedError
 from executor.run._backends import RunResult
+from executor.run._written_out import MOST, is_endless
 from executor.tools._schema import compiled
 from executor.values import BackendKind
 
@@ -28,9 +29,16 @@ def normalise(prepared: Prepared, value: Any) -> RunResult:
     the setup's metadata keys; any other tuple is a value like any other.
 
     Raises:
-        ExecutionError: An MCP server gave no answer.
+        ExecutionError: An MCP server gave no answer, or the value has no end when it is written out.
     """
     kind = type(value)
+    if is_endless(value):
+        raise ExecutionError(
+            f"{prepared.entry.name} returned a value that holds the same lists and objects again and again: written "
+            f"out it has more than {MOST:,} values. Return what is meant once, and refer to it by a name",
+            tool_id=prepared.entry.name,
+            backend=prepared.backend,
+        )
     if kind is dict or kind is str:
         return RunResult(prepared.entry.tool, prepared.backend, value)
     if kind in PLAIN:

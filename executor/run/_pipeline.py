@@ -24,6 +24,7 @@ from executor.run._gate import pass_gates
 from executor.run._normalise import PLAIN, normalise
 from executor.run._resolve import resolve, select
 from executor.run._validate import validate_input, validate_output
+from executor.run._written_out import is_endless
 from executor.threads import _fork
 from executor.values._tool import LOCAL
 
@@ -188,7 +189,7 @@ class Pipeline:
                 value = dispatch(prepared)
             else:
                 value = self._surrounded(prepared, work or self._attempts)
-            if type(value) in PLAIN and prepared.backend.kind is LOCAL:
+            if type(value) in PLAIN and prepared.backend.kind is LOCAL and not is_endless(value):
                 result = RunResult(entry.tool, prepared.backend, value)  # nothing to normalise
             else:
                 result = normalise(prepared, value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -249,7 +248,7 @@ class TaskManager(Input):
         try:
             if task is None:
                 return self._wait_elsewhere(task_id, timeout, gate)
-            gate.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX))
+            gate.wait(timeout)
         finally:
             if forget is not None:
                 forget()

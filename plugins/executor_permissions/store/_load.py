@@ -35,9 +35,17 @@ _WITHOUT_BOXES = (None, "1.0", "1.1")  # the versions of files in which nothing 
 
 
 def find_project(start: Path | None = None) -> Path:
-    """The nearest folder from *start* (the working folder) upwards that looks like a project, else *start* itself."""
+    """
+    The nearest folder from *start* (the working folder) upwards that looks like a project, else *start* itself.
+
+    What is above is never the root of the file system, the home folder or what that is in: whoever keeps that in git
+    does not mean all that is in it.
+    """
     here = (start or Path.cwd()).resolve()
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 -- that of Path raises where there is none
     for folder in (here, *here.parents):
+        if folder != here and (folder == home or folder in home.parents or folder == folder.parent):
+            break
         if any((folder / mark).exists() for mark in _PROJECT_MARKS):
             return folder
     return here

@@ -280,6 +280,20 @@ def test_a_project_is_the_nearest_folder_with_a_mark(tmp_path, monkeypatch):
     assert _load.find_project() == deep
 
 
+def test_what_the_home_folder_is_in_is_no_project_of_what_is_in_it(tmp_path, monkeypatch):
+    home = tmp_path / "homes" / "me"
+    deep, marked = home / "notes" / "today", home / "work" / "src"
+    for folder in (deep, marked):
+        folder.mkdir(parents=True)
+    for folder in (tmp_path, home, home / "work"):
+        (folder / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    assert _load.find_project(deep) == deep
+    assert _load.find_project(marked) == home / "work"
+    assert _load.find_project(home) == home  # it was asked for by name
+    assert _load.find_project(tmp_path / "homes") == tmp_path / "homes"
+
+
 def test_the_environment_comes_before_the_users_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_load, "user_file", lambda: tmp_path / "u" / "permissions.json")
     monkeypatch.delenv("TOOLEXEC_PERMISSIONS", raising=False)
