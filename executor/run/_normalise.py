@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from executor.run._backends import Prepared
 
-PLAIN = frozenset({dict, list, str, int, float, bool, type(None)})
+SCALARS = frozenset({str, int, float, bool, type(None)})
+PLAIN = SCALARS | {dict, list}
 
 
 def normalise(prepared: Prepared, value: Any) -> RunResult:

@@ -21,10 +21,9 @@ from executor.errors import ExecutionError, InvalidResultError, SchemaError, Too
 from executor.run._backends import Prepared, RunResult, Setup
 from executor.run._dispatch import dispatch, dispatch_async, fail_async
 from executor.run._gate import pass_gates
-from executor.run._normalise import PLAIN, normalise
+from executor.run._normalise import SCALARS, normalise
 from executor.run._resolve import resolve, select
 from executor.run._validate import validate_input, validate_output
-from executor.run._written_out import is_endless
 from executor.threads import _fork
 from executor.values._tool import LOCAL
 
@@ -189,7 +188,7 @@ class Pipeline:
                 value = dispatch(prepared)
             else:
                 value = self._surrounded(prepared, work or self._attempts)
-            if type(value) in PLAIN and prepared.backend.kind is LOCAL and not is_endless(value):
+            if prepared.backend.kind is LOCAL and _is_flat(value):
                 result = RunResult(entry.tool, prepared.backend, value)  # nothing to normalise
             else:
                 result = normalise(prepared, value)
@@ -273,3 +272,8 @@ class Pipeline:
             raise
         except Exception as error:
             raise ExecutionError(describe(error), tool_id=prepared.entry.name, backend=prepared.backend) from error
+
+
+def _is_flat(value: Any) -> bool:
+    kind = type(value)
+    return kind in SCALARS or (kind is dict and SCALARS.issuperset(map(type, value.values())))

@@ -235,10 +235,9 @@ def test_the_limits_are_92_per_cent_killed_and_8_per_cent_equivalent(killed, sur
 
 def test_every_declared_equivalent_has_a_reason_and_is_a_change_that_could_be_drawn():
     declared = run.reasons(run.EQUIVALENT)
+    sources = {path: (run.ROOT / path).read_bytes() for path, _, _ in declared}
     possible = {
-        (path, *mutant.texts((run.ROOT / path).read_bytes()))
-        for path in {path for path, _, _ in declared}
-        for mutant in mutants.mutants_of((run.ROOT / path).read_bytes())
+        (path, *mutant.texts(source)) for path, source in sources.items() for mutant in mutants.mutants_of(source)
     }
     assert set(declared) <= possible
 

@@ -16,6 +16,10 @@ import pytest
 HERE = Path(__file__).parent
 HARM = ["flood", "storm", "pings", "answers", "big", "hang", "die", "stop", "rename", "ask", "sample", "junk"]
 ANSWERED = ["big", "die", "rename", "ask", "sample", "junk"]
+# Those behind one broker: what keeps the server busy for good has one for itself.
+TURNS = [
+    ["flood"], ["storm"], ["pings"], ["answers"], ["stop"], ["big", "hang", "rename", "ask", "sample", "junk", "die"],
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -60,10 +64,12 @@ def p95(client, calls):
     return sorted(took)[int(calls * 0.95)]
 
 
-@pytest.mark.parametrize("harm", HARM)
-def test_what_a_server_does_holds_nobody_else_up(broker_command, wire, harm):
-    _, during = beside(broker_command, wire, harm)
-    assert during <= HELD_UP
+@pytest.mark.parametrize("harms", TURNS)
+def test_what_a_server_does_holds_nobody_else_up(broker_command, wire, harms):
+    client = wire(broker_command)
+    for harm in harms:
+        during = meanwhile(client, wire(broker_command), harm, 40)
+        assert during <= HELD_UP, harm
 
 
 @pytest.mark.long
@@ -81,13 +87,20 @@ def beside(broker_command, wire, harm):
     assert len(set(names)) == len(names)
     p95(client, 30)
     alone = p95(client, 60)
-    number = victim.send("tools/call", name=f"mcp__bad__{harm}", arguments={})
-    during = p95(client, 100)
+    during = meanwhile(client, victim, harm, 100)
     print(f"\n{harm}: {alone * 1e3:.1f} ms alone, {during * 1e3:.1f} ms")
+    return alone, during
+
+
+def meanwhile(client, victim, harm, calls):
+    """How long calls of *client* take while the server does *harm* to *victim*, which is answered if it can be."""
+    victim.ask("tools/list")
+    number = victim.send("tools/call", name=f"mcp__bad__{harm}", arguments={})
+    during = p95(client, calls)
     if harm in ANSWERED:
         told = victim.answer(number)
         assert "result" in told or "error" in told
-    return alone, during
+    return during
 
 
 def test_the_client_that_calls_it_goes_on_too(command, wire):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
 from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._words import Command
+from executor_permissions.judge._words import Command, Suffix
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._walk import Step
 
 _MAX_NESTING = 8
+_MOST_WORDS = 20_000  # of commands that are in others
 _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
 _OBEYING = _programs.SHELLS | {".", "source"}
@@ -26,6 +27,7 @@ _TEXT = re.compile(r"[^\w./=:@%+,~\[\]-]")  # one that is more than a name, a pa
 def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
     """Why *steps*, of *text*, may run something that is not among them: a file just written, a *denied* program."""
     writes = named = False
+    left = _MOST_WORDS
     for step in steps:
         command, program = step.command, step.command.program
         writes = writes or program in _programs.WRITERS
@@ -37,10 +39,13 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
         elif program in _EXPORTING:
             found = _exports(command)
         for one in _with_inner(command):
+            left -= len(one.words)
+            if left < 0 and one is not command:
+                return "it runs more than is looked at"
             found = found or (_runs_what_it_wrote(one, named=named) if writes else None)
             found = found or _names_denied(one, text, denied)
-        if found is not None:
-            return found
+            if found is not None:
+                return found
         named = named or _lexical.mentions("\n".join([*command.words[1:], command.body or ""]), denied) is not None
     return None
 
@@ -51,7 +56,10 @@ def _with_inner(command: Command, depth: int = 0) -> Iterator[Command]:
     for inner in look_inside(command).commands if depth < _MAX_NESTING else ():
         if inner.words:
             behind = Command(inner.words, command.text, stdin=command.stdin, body=command.body)
-            yield from _with_inner(behind, depth + 1)
+            if type(inner.words) is Suffix:  # all that it may run is among what this is one of
+                yield behind
+            else:
+                yield from _with_inner(behind, depth + 1)
 
 
 def _runs_what_it_wrote(command: Command, *, named: bool) -> str | None:
