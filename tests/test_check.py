@@ -235,10 +235,11 @@ def test_execute_many_gives_each_call_its_limit(executor):
 
 
 def test_as_completed_gives_what_ends_first_first_and_stops_the_rest_when_closed(executor):
-    release, stopped = threading.Event(), threading.Event()
+    began, stopped = threading.Event(), threading.Event()
 
     def work(args):
         if args["n"] == 0:
+            began.set()
             if current_call().wait(SECONDS):
                 stopped.set()
             return None
@@ -247,9 +248,9 @@ def test_as_completed_gives_what_ends_first_first_and_stops_the_rest_when_closed
     executor.register("work", work)
     results = executor.as_completed([ToolCall(str(n), "work", {"n": n}) for n in range(4)], max_concurrency=4)
     assert {next(results).value for _ in range(3)} == {1, 2, 3}
+    assert began.wait(SECONDS)
     results.close()
     assert stopped.wait(SECONDS)
-    release.set()
 
 
 def test_start_starts_any_tool_when_asked(executor):

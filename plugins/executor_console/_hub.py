@@ -90,7 +90,7 @@ class Hub:
             await self._keep_surface()
             questions = [told(*each) for each in self._questions.values()]
             hello = {"page": page.name, "questions": questions, "problem": self._problem, "home": str(Path.home())}
-            page.tell(("hello", hello))
+            yield "hello", hello  # before what has come meanwhile
             while True:
                 try:
                     event = await asyncio.wait_for(page.news.get(), BEAT)
