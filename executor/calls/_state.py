@@ -77,6 +77,10 @@ class CancelSource:
         """`stop` on somebody's word."""
         return self.stop(ToolCancelledError(reason or "The call was cancelled"))
 
+    def interrupted(self) -> None:
+        """A Ctrl-C came to whoever waits for the work: nobody does any more."""
+        self.cancel("The caller was interrupted while waiting")
+
     def stop(self, error: ToolError) -> bool:
         """Call every `on_cancel` function; the work is to end in *error*. Returns whether this made the difference."""
         try:

@@ -260,7 +260,7 @@ def waited(
                 return handed
         return (yield from _to_its_end(work))
     except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
-        work.call.source.cancel("The caller was interrupted while waiting")
+        work.call.source.interrupted()
         work.close()
         raise
 
@@ -285,7 +285,7 @@ def wait(work: Work) -> Any:
         if ended is None:
             ended = block(_to_its_end(work))
     except BaseException:  # as above
-        work.call.source.cancel("The caller was interrupted while waiting")
+        work.call.source.interrupted()
         work.close()
         raise
     work.close()

@@ -44,11 +44,11 @@ def open_call(
         turn = way.turns.of(prepared)
         if turn is not None:
             block(taken(prepared, turn, way.threads.workers))
-        made = start(prepared, partial(way.go, call, began), turn.release if turn else nothing)
+        made = start(prepared, partial(way.let_go, call, began), turn.release if turn else nothing)
         call.turn = None  # held until its thread is back
         return made
     except BaseException as error:
-        way.go(call, began, error)
+        way.let_go(call, began, error)
         raise
     finally:
         try:
@@ -65,10 +65,10 @@ def leave_call(way: Way, call: CallState, take: Callable[[Prepared], T]) -> T:
         current.set(call)
         made = take(_allowed(way, call))
     except BaseException as error:
-        way.go(call, began, error)
+        way.let_go(call, began, error)
         raise
     else:
-        way.go(call, began, made if isinstance(made, HandedOver) else None)
+        way.let_go(call, began, made if isinstance(made, HandedOver) else None)
         return made
     finally:
         try:

@@ -123,7 +123,7 @@ class Way:
             if began:
                 observer.call_ended(call, ended, began)  # type: ignore[union-attr, arg-type]  # began is set with it
         except BaseException:  # the caller's own Ctrl-C: nobody learns of this call any more, or has the id of its task
-            call.source.cancel("The caller was interrupted while waiting")
+            call.source.interrupted()
             raise
         finally:
             over = unlink_parent if ended.__class__ is HandedOver else self.over
@@ -132,7 +132,7 @@ class Way:
                     leave_scope(call)
                 over(call)
             except BaseException:  # a Ctrl-C that comes just now
-                call.source.cancel("The caller was interrupted while waiting")
+                call.source.interrupted()
                 over(call)
                 raise
             finally:
@@ -157,7 +157,7 @@ class Way:
                 steps = self._submitted(call, prepared, options, began)
                 Submitted(steps, self.threads.workers, partial(keep, call, done)).go()
         except BaseException:  # the caller's own Ctrl-C: nobody learns of this call any more
-            call.source.cancel("The caller was interrupted while waiting")
+            call.source.interrupted()
             self.over(call)
             self.promises.kept(call)
             raise
@@ -241,7 +241,7 @@ class Way:
         except ToolError as error:  # why its turn never came
             return error
         except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more
-            call.source.cancel("The caller was interrupted while waiting")
+            call.source.interrupted()
             raise
         try:
             if call.blocking:
@@ -274,7 +274,7 @@ class Way:
             return (yield from self._watched(work, prepared, threshold, options))
         except BaseException:  # the caller's own Ctrl-C: nobody waits for this call any more, or has the id of its task
             background.withdraw(work)
-            work.call.source.cancel("The caller was interrupted while waiting")
+            work.call.source.interrupted()
             raise
 
     def _watched(self, work: Work, prepared: Prepared, threshold: float, options: Options) -> Steps[Ended]:
@@ -308,7 +308,7 @@ class Way:
 
     # The end -----------------------------------------------------------------------------------------------------
 
-    def go(self, call: CallState, began: float, ended: Ended | None) -> None:
+    def let_go(self, call: CallState, began: float, ended: Ended | None) -> None:
         """This process has no more to do with *call*, whose end is told if it is known."""
         if ended is not None and self._observer is not None and self._observer.wanted:
             reset = current.set(call)
