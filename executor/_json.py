@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from executor._written_out import is_endless
 from executor.errors import InvalidArgumentsError
 
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
@@ -95,6 +96,8 @@ def _plain_object(value: dict[Any, Any], depth: int) -> dict[str, Any]:
             if item - item != 0:  # what is not finite has no difference to itself
                 raise _Odd
         elif kind not in _ATOMS:
+            if depth == 0 and is_endless(item):
+                raise _Odd
             result[name] = _plain_tree(item, depth)
     return result
 
@@ -134,6 +137,10 @@ def copy_json(value: Any) -> Any:
 def _copy_object(value: Mapping[Any, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
     if len(path) > MAX_DEPTH:
         _refuse(f"is nested deeper than {MAX_DEPTH} levels (or contains itself)", path[:4], "maxDepth")
+    if not path:
+        for name, item in value.items():
+            if is_endless(item):
+                _refuse("holds the same parts again and again: written out, it would have no end", (name,))
     result = {}
     # The loop is written out rather than calling _copy for each value: it is 0.4 µs of a 3 µs call.
     for key, item in value.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._json import parse, to_text
+from executor._written_out import MOST, is_endless
 from executor.errors import ExecutionError, InvalidArgumentsError, SchemaError, ToolFailedError
 from executor.run._backends import RunResult
-from executor.run._written_out import MOST, is_endless
 from executor.tools._schema import compiled
 from executor.values import BackendKind
 

@@ -18,7 +18,6 @@ from executor_permissions.ask._caller import agent_of, folder_of
 from executor_permissions.ask._choose import choose_channel
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._questions import Questions
-from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._grants import GrantBook, GrantView
 from executor_permissions.store._load import Policy
@@ -90,8 +89,7 @@ class PermissionPlugin:
         own = {path for each in (channels or {}).values() for path in getattr(each, "protected", ())}
         if not own.issubset(loaded.places.protected):
             loaded = loaded.varied(protect=sorted(own))
-        places = Placeholders(loaded.places.project, loaded.places.home)
-        self.grants = GrantBook(folder, places, clock, session_id)
+        self.grants = GrantBook(folder, loaded.places.marks, clock, session_id)
         self._questions = Questions(
             self._own,
             self.grants,
@@ -324,9 +322,12 @@ class PermissionPlugin:
 
     @property
     def has_policy(self) -> bool:
-        """Whether a policy file is in force: the user's, the one that the environment names, or the project's."""
+        """Whether a policy file is in force: the user's, the one that the environment names, or a project's."""
         policy = self.policy
-        return policy is not None and (_load.policy_file()[1] or _load.project_file(policy.places.project).exists())
+        if policy is None:
+            return False
+        project = policy.places.project
+        return _load.policy_file()[1] or _load.project_file(project).exists() or bool(_load.files_above(project))
 
     def where(self, decided: Decision | Part) -> str | None:
         """``FILE:LINE`` of the rule that decided, or None: it is of no file, or there is no rule."""

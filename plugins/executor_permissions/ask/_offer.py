@@ -13,7 +13,7 @@ from executor_permissions.judge import _programs, _shell
 from executor_permissions.judge._globs import STAR, escaped
 from executor_permissions.judge._lexical import has_hidden_characters
 from executor_permissions.judge._peel import peeled
-from executor_permissions.judge._rules import Placeholders, shell_rule
+from executor_permissions.judge._rules import shell_rule
 from executor_permissions.judge._tokenize import tokenize
 from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._unwrap import look_inside
@@ -92,7 +92,7 @@ class Trial:
     def __init__(
         self, rules: Sequence[str], places: Places, grants: Grants, verdict: Literal["allow", "deny"] = "allow"
     ) -> None:
-        marks = Placeholders(places.project, places.home)
+        marks = places.marks
         self.folders: dict[str, set[str]] = {text: set() for text in rules}
         self.links: dict[str, set[tuple[str, str]]] = {text: set() for text in rules}
         self._rules = [
@@ -161,7 +161,7 @@ class AsGranted:
 
 def may_be_granted(rules: Sequence[str], places: Places) -> bool:
     """Whether each of *rules*, which a person has written, is one for a single command, with nothing hidden in it."""
-    marks = Placeholders(places.project, places.home)
+    marks = places.marks
     for text in rules:
         try:
             rule = shell_rule(text, marks)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
 from executor_permissions.judge._rules import LISTS, ListName
-from executor_permissions.store._load import Policy, default_state_dir, policy_file, project_file
+from executor_permissions.store._load import Policy, default_state_dir, files_above, policy_file, project_file
 from executor_permissions.store._private import locked, write_private
 from executor_permissions.store._source import read_source
 from executor_permissions.store._trust import Trust
@@ -28,7 +28,7 @@ class Rule:
     Attributes:
         key: Where in the list it stands: ``tools``, ``patterns``, or ``arguments TOOL ARGUMENT``.
         where: ``FILE:LINE``.
-        in_force: False for what a project's file allows while its folder is not trusted.
+        in_force: False for what a project's file allows while its folder is not trusted, or that of a folder above it.
     """
 
     list: ListName
@@ -47,6 +47,8 @@ def rules(policy: Policy) -> list[Rule]:
         digest = read_source(project_own).digest
         trust = Trust(default_state_dir())
         found.extend(_rules_of(project_own, trusted=trust.is_trusted(project, digest)))
+    for path in files_above(project):
+        found.extend(_rules_of(path, trusted=False))
     return found
 
 
@@ -57,7 +59,7 @@ def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
 def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
     """The rules of one file; what it allows is not in force while it is not *trusted*."""
     for name in LISTS:
-        section, in_force = source.section(name), trusted or name != "whitelist"
+        section, in_force = source.section(name).rules, trusted or name != "whitelist"
         told: list[tuple[tuple[str | int, ...], object]]
         told = [((key, i), rule) for key in ("tools", "patterns") for i, rule in enumerate(section.get(key, ()))]
         for tool, arguments in section.get("arguments", {}).items():

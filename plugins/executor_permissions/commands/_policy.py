@@ -27,7 +27,6 @@ from executor.cli import (
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, remove_rule, rules
-from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
 from executor_permissions.store._own_tests import expanded
@@ -151,7 +150,7 @@ def _run_tests(path: Path) -> Iterator[dict[str, Any]]:
     tests = source.value.get("tests", ())
     source.value = {key: item for key, item in source.value.items() if key != "tests"}
     policy = _load.build([source])
-    places = Placeholders(policy.places.project, policy.places.home)
+    places = policy.places.marks
     for i, test in enumerate(tests):
         args = expanded(test.get("args", {}), places)
         decision = policy.decide(test["tool"], args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -68,10 +67,10 @@ class FileRules:
     _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
     _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=_nothing_compared)
 
-    def add_rule(self, rule: PathRule, pattern: str, text: str, kept: Kept) -> None:
-        """Add a rule of the file; *pattern* is its text as an absolute path."""
-        if "*" in pattern:
-            self.patterns.append((rule, pattern, Found(pattern, text, kept)))
+    def add_rule(self, rule: PathRule, text: str, kept: Kept) -> None:
+        """Add a rule of the file."""
+        if "*" in rule.pattern:
+            self.patterns.append((rule, rule.pattern, Found(rule.pattern, text, kept)))
             self.usual.clear()
             return
         for path in (rule.root, rule.written):
@@ -188,13 +187,7 @@ def file_rules(
         ]
         for text, rule in about:
             if rule.path is not None and isinstance(rule.value, str):
-                found.add_rule(rule.path, _absolute(rule.value, places), text, kept)
+                found.add_rule(rule.path, text, kept)
     for path in places.protected:
         found.add(path, "(the policy's own files)", "own")
     return found
-
-
-def _absolute(pattern: str, places: Places) -> str:
-    if pattern == "~" or pattern.startswith("~/"):
-        pattern = places.home + pattern[1:]
-    return os.path.join(places.project, pattern).replace("\\*", "?")  # noqa: PTH118 -- text, not a file

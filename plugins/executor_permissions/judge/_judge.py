@@ -14,9 +14,9 @@ from executor_permissions.judge._rules import (
     LISTS,
     ListName,
     Part,
-    Placeholders,
     Places,
     RuleList,
+    Section,
 )
 from executor_permissions.judge._scene import Scene
 from executor_permissions.judge._tool_rules import ShellIndex
@@ -68,7 +68,7 @@ class Judge:
 
     def __init__(
         self,
-        sections: Mapping[ListName, Sequence[Mapping[str, Any]]],
+        sections: Mapping[ListName, Sequence[Section]],
         places: Places,
         *,
         default: DefaultPolicy = "ask",
@@ -84,8 +84,7 @@ class Judge:
         self.channel: Mapping[str, Any] = dict(channel or {})
         self._origins = dict(origins or {})
         self._meanings = Meanings(kinds or {}, shell_tools)
-        marks = Placeholders(places.project, places.home)
-        self._lists = {name: RuleList(name, sections.get(name, ()), marks) for name in LISTS}
+        self._lists = {name: RuleList(name, sections.get(name, ()), places.marks) for name in LISTS}
         self._plans: dict[Any, Plan] = {}
         self._calls = CallJudge(places.protected)
         self._kept: FileRules | None = None
@@ -103,11 +102,11 @@ class Judge:
             self._kept = file_rules(self._lists["blacklist"], tools, KINDS, self.places)
         return self._kept
 
-    def with_only(self, list_name: ListName, section: Mapping[str, Any], *, default: DefaultPolicy) -> Judge:
-        """One with no other rules than those of *section*, in the same places and for the same tools."""
+    def with_only(self, list_name: ListName, section: Section, *, default: DefaultPolicy) -> Judge:
+        """One with no other rules than those of *section*, in the folder that they are for, and for the same tools."""
         return Judge(
             {list_name: [section]},
-            self.places,
+            self.places._replace(project=section.project or self.places.project),
             default=default,
             kinds=self._meanings.kinds,
             shell_tools=self._meanings.shell_tools,

@@ -89,6 +89,7 @@ class PathRule(NamedTuple):
         subtree: Whether everything below belongs to it.
         glob: For rules with ``*``: what the whole path must fit.
         below: For those: what lies below such a path.
+        pattern: Its text as an absolute path, in which what is escaped is any character.
         anywhere: For denying, of one that begins with ``**/``: what it is about outside of the project too.
         begins: Whether it is a beginning for denying: ``/home/me/.ssh/id_``. What ends in ``/`` or is a folder is none.
     """
@@ -100,6 +101,7 @@ class PathRule(NamedTuple):
     below: TreeWildcard | None = None
     begins: bool = False
     anywhere: tuple[TreeWildcard, ...] = ()
+    pattern: str = ""
 
     @classmethod
     def of(cls, text: str, base: str, home: str) -> PathRule:
@@ -112,18 +114,19 @@ class PathRule(NamedTuple):
         if text == "~" or text.startswith("~/"):
             text = escaped(home) + text[1:]
         absolute = text if text.startswith("/") else f"{escaped(base.rstrip('/'))}/{text}"
+        pattern = absolute.replace("\\*", "?")
         plain = literal(absolute)
         if plain is not None:
             real = str(paths.resolve(plain, base=base))
             subtree = plain.endswith("/") or os.path.isdir(real)
-            return cls(real, os.path.normpath(plain), subtree, begins=not subtree)
+            return cls(real, os.path.normpath(plain), subtree, begins=not subtree, pattern=pattern)
         before, rest = _split_fixed(absolute)
         real = str(paths.resolve(before, base=base))
         glob = f"{escaped(real.rstrip('/'))}/{rest.rstrip('/')}"
         everywhere = "/" + text.rstrip("/")
         anywhere = (TreeWildcard.of(everywhere), TreeWildcard.of(everywhere + "/**")) if text[:3] == "**/" else ()
         found = TreeWildcard.of(glob), TreeWildcard.of(glob + "/**")
-        return cls(real, before, text.endswith("/"), *found, anywhere=anywhere)
+        return cls(real, before, text.endswith("/"), *found, anywhere=anywhere, pattern=pattern)
 
     def matches(self, path: str) -> bool:
         """Whether the rule is about *path* (absolute, resolved)."""

@@ -38,6 +38,14 @@ _UNREAD = "/"  # no program, so that no pattern and no table is about it
 _REMEMBERED = frozenset({"session_whitelist", "grant"})
 
 
+class Told(NamedTuple):
+    """What a file says under ``confine``, what placeholders in it stand for, and whether it may widen."""
+
+    value: Mapping[str, Any]
+    marks: Placeholders
+    trusted: bool
+
+
 class Choice(NamedTuple):
     """
     The box of a call.
@@ -72,26 +80,24 @@ class Confinement:
     What a policy says about boxes.
 
     Args:
-        told: What each file says under ``confine``, the user's own first, and whether it may widen.
+        told: What each file says, the user's own first.
         older: Whether the files are of a version without boxes: then only what is known to read gets one.
-        marks: What placeholders in patterns stand for.
         files: The files that the blacklist keeps from tools.
     """
 
     def __init__(
         self,
-        told: Sequence[tuple[Mapping[str, Any], bool]],
+        told: Sequence[Told],
         places: Places,
-        marks: Placeholders,
         files: FileRules,
         *,
         older: bool,
     ) -> None:
         self.older = older
-        self.people = any(value.get("people", False) for value, _ in told)
-        self.required = any(value.get("require", False) for value, _ in told)
-        self._files = [_file(value, marks, trusted=trusted) for value, trusted in told]
-        self._env = tuple(told[0][0].get("env", ())) if told else ()
+        self.people = any(one.value.get("people", False) for one in told)
+        self.required = any(one.value.get("require", False) for one in told)
+        self._files = [_file(one) for one in told]
+        self._env = tuple(told[0].value.get("env", ())) if told else ()
         self._places = places
         self._rules = files
         self._walked = Walked(files, places.project)
@@ -195,7 +201,8 @@ def _older(words: list[str]) -> ProfileName:
     return "read" if of_words(words) == "read" else "open"
 
 
-def _file(value: Mapping[str, Any], marks: Placeholders, *, trusted: bool) -> _File:
+def _file(told: Told) -> _File:
+    value, marks, trusted = told
     rules = []
     for name in PROFILE_NAMES:
         for pattern in value.get(name, ()):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor_permissions.judge._call_patterns import Call, split_call, typed
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
 from executor_permissions.judge._plain_value import is_for_shell
-from executor_permissions.judge._scene import Scene
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._tool_rules import Arguments, ShellIndex, ShellRule, ToolRules
 from executor_permissions.judge._values import CallPattern, ValueRule, guess_kind
@@ -78,6 +77,13 @@ class Placeholders(NamedTuple):
         return escaped(self.home) + word[1:] if word == "~" or word.startswith("~/") else word
 
 
+class Section(NamedTuple):
+    """What a file says in one of the lists; *project* is what its rules are relative to, if that is another folder."""
+
+    rules: Mapping[str, Any]
+    project: str | None = None
+
+
 class Places(NamedTuple):
     """
     Where the policy lives, all resolved.
@@ -92,31 +98,44 @@ class Places(NamedTuple):
     home: str
     protected: tuple[str, ...] = ()
 
+    @property
+    def marks(self) -> Placeholders:
+        """What placeholders stand for."""
+        return Placeholders(self.project, self.home)
+
+
+class _About(NamedTuple):
+    """The argument that values are written for; *is_text*: it is taken for a command only because of its name."""
+
+    tool: str
+    argument: str
+    kinds: Mapping[str, str]
+    is_text: bool
+
 
 class RuleList:
     """One list of the policy; `for_tool` gives what it says about a tool."""
 
-    def __init__(self, name: ListName, sections: Iterable[Mapping[str, Any]], places: Placeholders) -> None:
+    def __init__(self, name: ListName, sections: Iterable[Section], places: Placeholders) -> None:
         self.name = name
         self._narrow = name == "whitelist"
-        self._places = places
-        self._scene = Scene(places.project, places.home)
         self._tools: dict[str, str] = {}
         self._globs: list[tuple[Wildcard, str]] = []
-        self._calls: list[tuple[str, Call]] = []
+        self._calls: list[tuple[str, Call, Placeholders]] = []
         self._anywhere: list[tuple[Wildcard, str]] = []
-        self._arguments: list[Mapping[str, Mapping[str, list[Any]]]] = []
+        self._arguments: list[tuple[Mapping[str, Mapping[str, list[Any]]], Placeholders]] = []
         self._commands: list[ShellRule] = []
         self._shell: ShellIndex | None = None
         self._written: set[str] = set()
-        for section in sections:
+        for section, project in sections:
+            marks = places if project is None else places._replace(project=project)
             self._written.update(_rules_in(section))
             for tool in section.get("tools", ()):
                 self._add_tool(tool, tool)
             for pattern in section.get("patterns", ()):
-                self._add_pattern(pattern)
+                self._add_pattern(pattern, marks)
             if section.get("arguments"):
-                self._arguments.append(section["arguments"])
+                self._arguments.append((section["arguments"], marks))
 
     @property
     def is_about_values(self) -> bool:
@@ -152,12 +171,12 @@ class RuleList:
         elif not self._narrow or MCP_WILDCARD.match(name):
             self._globs.append((Wildcard.of(name), rule))
 
-    def _add_pattern(self, pattern: str) -> None:
+    def _add_pattern(self, pattern: str, marks: Placeholders) -> None:
         call = split_call(pattern)
         if call is not None:
-            self._calls.append((pattern, call))
+            self._calls.append((pattern, call, marks))
             return
-        rule = shell_rule(pattern, self._places)
+        rule = shell_rule(pattern, marks)
         if rule is None:
             return
         self._commands.append(rule)
@@ -173,10 +192,10 @@ class RuleList:
 
     def commands_of(self, tool: str) -> set[str]:
         """The arguments of *tool* that rules speak of by name, and that are commands by that name."""
-        calls = [call.arguments for _, call in self._calls if self._is_about_any(call.tool, tool)]
+        calls = [call.arguments for _, call, _ in self._calls if self._is_about_any(call.tool, tool)]
         calls += [
             arguments  # type: ignore[misc]  # of both the names alone are looked at
-            for section in self._arguments
+            for section, _ in self._arguments
             for written, arguments in section.items()
             if self._is_about_any(written, tool)
         ]
@@ -194,18 +213,19 @@ class RuleList:
         rules = ToolRules()
         names = (tool,) if self._narrow else names_of(tool)
         rules.whole = self._whole(names)
-        for text, call in self._calls:
+        for text, call, marks in self._calls:
             if any(self._is_about(call.tool, name) for name in names):
-                rules.calls.append(self._call(text, tool, call, kinds))
-                self._of_line(rules, text, call, kinds)
+                rules.calls.append(_call(text, tool, call, kinds, marks))
+                self._of_line(rules, text, call, kinds, marks)
         files = [Arguments()]
-        for section in self._arguments:
+        for section, marks in self._arguments:
             if self._narrow:
                 files.append(Arguments())
             for written, arguments in section.items():
                 if any(self._is_about(written, name) for name in names):
                     for argument, values in arguments.items():
-                        self._argument(files[-1], tool, argument, values, kinds, is_text=argument in commands)
+                        about = _About(tool, argument, kinds, argument in commands)
+                        self._argument(files[-1], about, values, marks)
         rules.files = [file for file in files if file.values or file.commands]
         if is_shell:
             rules.shell = self.shell
@@ -213,13 +233,13 @@ class RuleList:
             rules.anywhere = self._anywhere
         return rules
 
-    def _of_line(self, rules: ToolRules, text: str, call: Call, kinds: Mapping[str, str]) -> None:
+    def _of_line(self, rules: ToolRules, text: str, call: Call, kinds: Mapping[str, str], marks: Placeholders) -> None:
         """``runCommand(command=rm *)``, which forbids a line that fits, is about the commands in one as well."""
         shells = [name for name, kind in kinds.items() if kind == "shell"]
         written = call.anything if not call.arguments else call.arguments.get(shells[0]) if shells else None
         if self._narrow or not shells or len(call.arguments) > 1 or not written:
             return
-        rule = shell_rule(written, self._places)
+        rule = shell_rule(written, marks)
         if rule is not None and len(rule.patterns) == 1:
             rules.lines.append(rule._replace(text=text))
 
@@ -242,41 +262,34 @@ class RuleList:
     def _is_about_any(self, written: str, tool: str) -> bool:
         return any(self._is_about(written, name) for name in names_of(tool))
 
-    def _call(self, text: str, tool: str, call: Call, kinds: Mapping[str, str]) -> CallPattern:
-        rules = {}
-        for name, written in call.arguments.items():
-            value = typed(written)
-            if isinstance(value, str):
-                value = self._places.expand(value)
-            kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
-            rules[name] = ValueRule(value, kind, self._scene, is_glob=True, ours=tool in OURS)
-        anything = self._places.expand(call.anything) if call.anything is not None else None
-        return CallPattern(text, tool, rules, anything)
-
-    def _argument(
-        self,
-        file: Arguments,
-        tool: str,
-        argument: str,
-        values: list[Any],
-        kinds: Mapping[str, str],
-        *,
-        is_text: bool,
-    ) -> None:
-        texts = tuple(self._places.expand(value) for value in values if isinstance(value, str))
+    def _argument(self, file: Arguments, about: _About, values: list[Any], marks: Placeholders) -> None:
+        tool, argument, kinds, is_text = about
+        texts = tuple(marks.expand(value) for value in values if isinstance(value, str))
         kind = kinds.get(argument) or guess_kind(argument, texts)
         for value in values:
             if kind in ("shell", "argv") and isinstance(value, str):
-                rule = shell_rule(value, self._places, prefix=True)
+                rule = shell_rule(value, marks, prefix=True)
                 if rule is not None:
                     file.commands.setdefault(argument, []).append(rule)
                 if not is_text:
                     continue
-            expanded = self._places.expand(value) if isinstance(value, str) else value
+            expanded = marks.expand(value) if isinstance(value, str) else value
             text = value if isinstance(value, str) else repr(value)
             # In a whitelist a plain value is compared as a whole, its "*" too.
-            entry = ValueRule(expanded, kind, self._scene, is_glob=not self._narrow, ours=tool in OURS)
+            entry = ValueRule(expanded, kind, marks, is_glob=not self._narrow, ours=tool in OURS)
             file.values.setdefault(argument, []).append((text, entry))
+
+
+def _call(text: str, tool: str, call: Call, kinds: Mapping[str, str], marks: Placeholders) -> CallPattern:
+    rules = {}
+    for name, written in call.arguments.items():
+        value = typed(written)
+        if isinstance(value, str):
+            value = marks.expand(value)
+        kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
+        rules[name] = ValueRule(value, kind, marks, is_glob=True, ours=tool in OURS)
+    anything = marks.expand(call.anything) if call.anything is not None else None
+    return CallPattern(text, tool, rules, anything)
 
 
 def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> ShellRule | None:

@@ -16,6 +16,7 @@ from executor_permissions.judge._scene import ABSENT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from executor_permissions.judge._rules import Placeholders
     from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._urls import UrlRule
@@ -93,13 +94,14 @@ class ValueRule:
     Args:
         value: What the rule says, with the placeholders already replaced.
         kind: ``path``, ``url``, or None for a plain value.
+        marks: What a path is relative to, and what ``~`` is.
         is_glob: Whether ``*`` is a wildcard in a plain value. In rules about paths and URLs it always is.
         ours: Whether its tool is one of our own, which takes a path as it is written.
     """
 
     __slots__ = ("_folded", "_glob", "_ours", "_path", "_url", "kind", "value")
 
-    def __init__(self, value: Any, kind: str | None, scene: Scene, *, is_glob: bool, ours: bool) -> None:
+    def __init__(self, value: Any, kind: str | None, marks: Placeholders, *, is_glob: bool, ours: bool) -> None:
         self.value = value
         self.kind = kind
         self._ours = ours
@@ -108,7 +110,7 @@ class ValueRule:
         self._glob: Wildcard | None = None
         if isinstance(value, str):
             if kind == "path":
-                self._path = PathRule.of(value, scene.base, scene.home)
+                self._path = PathRule.of(value, marks.project, marks.home)
             elif kind == "url":
                 from executor_permissions.judge._urls import UrlRule  # for the rules that are about some
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from executor.ownfiles import kept_own
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
-from executor_permissions.judge._rules import LISTS, Placeholders, Places
+from executor_permissions.judge._rules import LISTS, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._own_tests import run_tests
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from executor_permissions.judge._judge import DefaultPolicy
     from executor_permissions.judge._profile import Confinement
@@ -42,13 +42,19 @@ def find_project(start: Path | None = None) -> Path:
     does not mean all that is in it.
     """
     here = (start or Path.cwd()).resolve()
-    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 -- that of Path raises where there is none
-    for folder in (here, *here.parents):
-        if folder != here and (folder == home or folder in home.parents or folder == folder.parent):
-            break
+    for folder in (here, *_above(here)):
         if any((folder / mark).exists() for mark in _PROJECT_MARKS):
             return folder
     return here
+
+
+def _above(folder: Path, home: str | Path | None = None) -> Iterator[Path]:
+    """The folders above *folder* that may be projects, the nearest first."""
+    end = Path(home or os.path.expanduser("~")).resolve()  # noqa: PTH111 -- that of Path raises where there is none
+    for one in folder.parents:
+        if one == end or one in end.parents or one == one.parent:
+            return
+        yield one
 
 
 def user_file() -> Path:
@@ -81,6 +87,11 @@ def is_meant(path: Path) -> bool:
 def project_file(project: str | Path) -> Path:
     """Where a project's own policy file is."""
     return Path(project) / PROJECT_FOLDER / FILE_NAME
+
+
+def files_above(project: str | Path, home: str | Path | None = None) -> list[Path]:
+    """The policy files of the folders above *project*, the nearest first."""
+    return [path for path in map(project_file, _above(Path(project).resolve(), home)) if is_meant(path)]
 
 
 def default_state_dir() -> Path:
@@ -129,14 +140,13 @@ class Policy(Judge):
     def boxes(self) -> Confinement:
         """Which box a command gets, as the files say under ``confine``."""
         if self._boxes is None:
-            from executor_permissions.judge._profile import Confinement  # as above
+            from executor_permissions.judge._profile import Confinement, Told  # as above
 
-            told = tuple((source.value.get("confine", {}), source.trusted) for source in self._sources)
+            told = [Told(one.value.get("confine", {}), one.marks(self.places), one.trusted) for one in self._sources]
             # What is added for a while, and an untrusted project's file, are no files that were written before boxes.
             files = [source.value for source in self._sources if source.trusted and source.value and not source.added]
             older = bool(files) and files[0].get("version") in _WITHOUT_BOXES and not self.confinement
-            marks = Placeholders(self.places.project, self.places.home)
-            self._boxes = Confinement(told, self.places, marks, self._files, older=older)
+            self._boxes = Confinement(told, self.places, self._files, older=older)
         return self._boxes
 
     def varied(
@@ -230,7 +240,9 @@ def load_effective(
     The policy that holds: the given file, else the environment's, else the user's, else the built-in one (ask).
 
     The project's own file (``.toolexec/permissions.json``) adds to it: what it denies and asks always, what it allows,
-    and what it says of the meaning of arguments, only when the folder is trusted with this very content.
+    and what it says of the meaning of arguments, only when the folder is trusted with this very content. Those of the
+    folders above it, up to the home folder, deny and ask too: whoever can make a project below another one, which is a
+    file of a certain name, is not rid of what that forbids.
 
     Raises:
         PermissionConfigError: A file that was asked for is missing, or one that was found is wrong.
@@ -244,17 +256,32 @@ def load_effective(
     else:
         sources.append(Source({}))
     own = project_file(project_root)
-    if is_meant(own) and (sources[0].path is None or own.resolve() != sources[0].path.resolve()):
+    if is_meant(own) and not _is_of(sources[0], own):
         source = read_source(own)
         if not is_trusted(project_root, source.digest):
             for key, what in _LEFT_OUT.items():
                 if key in source.value:
                     text = f"{what} is left out until this folder is trusted: toolexec permissions trust"
                     source.notes.append(source.where((key,)) + text)
-            source.value = {key: item for key, item in source.value.items() if key in _OF_ANYBODY}
-            source.trusted = False
+            _narrowed(source)
         sources.append(source)
+    for path in files_above(project_root, home):
+        if not _is_of(sources[0], path):
+            source = read_source(path)
+            source.project = str(path.parent.parent)
+            _narrowed(source)
+            sources.append(source)
     return build(sources, project_root=project_root, home=home, state_dir=state_dir)
+
+
+def _is_of(source: Source, path: Path) -> bool:
+    return source.path is not None and path.resolve() == source.path.resolve()
+
+
+def _narrowed(source: Source) -> None:
+    """Leave of it what a file may say that nobody has trusted."""
+    source.value = {key: item for key, item in source.value.items() if key in _OF_ANYBODY}
+    source.trusted = False
 
 
 def build(

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store._source import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from executor import Decision
-    from executor_permissions.judge._rules import Places
+    from executor_permissions.judge._rules import Placeholders, Places
     from executor_permissions.store._load import Policy
     from executor_permissions.store._source import Source
 
@@ -48,7 +47,7 @@ def run_tests(source: Source, policy: Policy, made: Callable[[Places], Policy]) 
 
 
 def _failing(source: Source, policy: Policy) -> Iterator[tuple[int, Decision]]:
-    marks = Placeholders(policy.places.project, policy.places.home)
+    marks = policy.places.marks
     for i, test in enumerate(source.value.get("tests", ())):
         decision = policy.decide(test["tool"], expanded(test.get("args", {}), marks))
         if decision.verdict != test["expect"]:

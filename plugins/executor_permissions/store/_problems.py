@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor_permissions.judge._call_patterns import split_call, typed
 from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Placeholders
+from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Section
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
@@ -22,9 +22,10 @@ from executor_permissions.judge.options import is_known
 from executor_permissions.store._notations import about_path, about_pattern, about_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from executor import Decision
+    from executor_permissions.judge._rules import Placeholders
     from executor_permissions.store._load import Policy
     from executor_permissions.store._source import Source
 
@@ -42,7 +43,7 @@ class _Rule(NamedTuple):
     list: ListName
     path: tuple[str | int, ...]
     text: str
-    section: Mapping[str, Any]
+    section: Section
 
 
 class _Example(NamedTuple):
@@ -57,7 +58,7 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
     """What to say about each rule that needs a word: where it stands, what is the matter, and how to write it."""
     for source in sources:
         for rule in _rules(source):
-            trial = _Trial(policy, rule)
+            trial = _Trial(policy, rule, source.marks(policy.places))
             problem = trial.notation() or _open_host(rule) or trial.problem() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
@@ -65,17 +66,17 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
 
 def _rules(source: Source) -> Iterator[_Rule]:
     for name in LISTS:
-        section = source.section(name)
+        section, project = source.section(name)
         for key in ("tools", "patterns"):
             for i, text in enumerate(section.get(key, ())):
-                yield _Rule(name, (name, key, i), text, {key: [text]})
+                yield _Rule(name, (name, key, i), text, Section({key: [text]}, project))
         for tool, names in section.get("arguments", {}).items():
             for argument, values in names.items():
                 for i, value in enumerate(values):
                     # In a whitelist all arguments must fit.
                     others = names if name == "whitelist" else {}
                     alone = {"arguments": {tool: {**others, argument: [value]}}}
-                    yield _Rule(name, (name, "arguments", tool, argument, i), str(value), alone)
+                    yield _Rule(name, (name, "arguments", tool, argument, i), str(value), Section(alone, project))
 
 
 def _taken_at_its_word(rule: _Rule) -> str | None:
@@ -106,10 +107,10 @@ def _open_host(rule: _Rule) -> str | None:
 class _Trial:
     """One rule, judged by itself."""
 
-    def __init__(self, policy: Policy, rule: _Rule) -> None:
+    def __init__(self, policy: Policy, rule: _Rule, marks: Placeholders) -> None:
         self._policy = policy
         self._rule = rule
-        self._places = Placeholders(policy.places.project, policy.places.home)
+        self._places = marks
 
     def notation(self) -> str | None:
         """How to write a rule that is in another notation: it may match something, but nothing that was meant."""
@@ -172,7 +173,7 @@ class _Trial:
             yield _Example("runCommand", {"command": command}, command)
 
     def _of_arguments(self) -> Iterator[_Example]:
-        ((tool, names),) = self._rule.section["arguments"].items()
+        ((tool, names),) = self._rule.section.rules["arguments"].items()
         argument = str(self._rule.path[3])
         for i in range(min(_MAX_OTHERS, max(map(len, names.values())))):
             beside = {name: values[i % len(values)] for name, values in names.items() if values}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from executor.errors import PermissionConfigError
 from executor.paths import regular_only
 from executor_permissions.judge._limits import Limit
-from executor_permissions.judge._rules import LISTS, ListName
+from executor_permissions.judge._rules import LISTS, ListName, Section
 from executor_permissions.store._check import Checker
 from executor_permissions.store._content import without_comments
 from executor_permissions.store._lines import Lines, find_lines
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from executor_permissions.judge._rules import Placeholders, Places
     from executor_permissions.store._lines import KeyPath
 
 MAX_FILE_BYTES = 4 << 20
@@ -33,6 +34,7 @@ class Source:
         digest: SHA-256 of the file's bytes: what trust is bound to.
         trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
         added: Whether it is in no file: what is said for a session.
+        project: The folder that its rules are relative to, if that is not the project: it is of a folder above it.
     """
 
     value: Mapping[str, Any]
@@ -42,6 +44,7 @@ class Source:
     notes: list[str] = field(default_factory=list)
     trusted: bool = True
     added: bool = False
+    project: str | None = None
 
     def where(self, path: KeyPath) -> str:
         """``FILE:LINE: key`` for messages."""
@@ -49,10 +52,13 @@ class Source:
         place = f"{self.path}:{self.lines.line(path)}: " if self.path is not None else ""
         return place + (f"{key}: " if key else "")
 
-    def section(self, name: ListName) -> Mapping[str, Any]:
+    def section(self, name: ListName) -> Section:
         """One of the three lists."""
-        section: Mapping[str, Any] = self.value.get(name, {})
-        return section
+        return Section(self.value.get(name, {}), self.project)
+
+    def marks(self, places: Places) -> Placeholders:
+        """What the placeholders in it stand for."""
+        return places.marks._replace(project=self.project or places.project)
 
     def origins(self) -> dict[tuple[str, str], str]:
         """Where each rule stands."""
@@ -60,7 +66,7 @@ class Source:
         if self.path is None:
             return found
         for name in LISTS:
-            section = self.section(name)
+            section = self.section(name).rules
             for key in ("tools", "patterns"):
                 for i, rule in enumerate(section.get(key, ())):
                     found.setdefault((name, rule), f"{self.path}:{self.lines.line((name, key, i))}")

@@ -294,15 +294,15 @@ def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repo
 
 
 def test_an_untrusted_project_can_only_narrow(project):
-    from executor_permissions.judge._profile import Confinement
-    from executor_permissions.judge._rules import Placeholders
+    from executor_permissions.judge._profile import Confinement, Told
 
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
     own = {"project": ["make *", "ls *"], "env": ["MINE"]}
     theirs = {"open": ["make *"], "read": ["ls *"], "network": ["foo *"], "env": ["THEIRS"], "require": True}
-    marks = Placeholders(policy.places.project, policy.places.home)
+    marks = policy.places.marks
     for trusted, expected in ((False, ["project", "read", "project"]), (True, [None, "read", "network"])):
-        boxes = Confinement([(own, True), (theirs, trusted)], policy.places, marks, policy._files, older=False)
+        told = [Told(own, marks, True), Told(theirs, marks, trusted)]
+        boxes = Confinement(told, policy.places, policy._files, older=False)
         names = []
         for command in ("make", "ls", "foo"):
             parts = policy.decide("runCommand", {"command": command}, cwd=str(project)).parts

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import PermissionConfigError
+from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._check import Checker
 from executor_permissions.store._lines import find_lines
@@ -408,11 +409,11 @@ def test_values_are_copied_and_placeholders_put_in_to_any_depth():
     assert copied == {"a": [{"b": ["x", 1]}]}
     copied["a"][0]["b"].append(2)
     assert value == {"a": [{"b": ("x", 1)}]}
-    marks = _load.Placeholders("/proj", "/home/me")
+    marks = Placeholders("/proj", "/home/me")
     assert expanded({"a": ["${project}/x", {"b": "{home}"}], "c": 5}, marks) == {
         "a": ["/proj/x", {"b": "/home/me"}],
         "c": 5,
     }
-    assert _load.Placeholders("/a*b", "/h").expand("${project}") == "/a\\*b"
+    assert Placeholders("/a*b", "/h").expand("${project}") == "/a\\*b"
     assert marks.expand_token("~/x") == "/home/me/x"
     assert marks.expand_token("x~") == "x~"

@@ -123,8 +123,7 @@ def test_the_rules_about_a_place_are_those_of_all_that_is_above_it(top):
         (f"{home}/id_", "other"),
         ("in", "read"),
     ):
-        pattern = text if text.startswith("/") else f"{top}/{text}"
-        rules.add_rule(PathRule.of(text, str(top), home), pattern, text, kept)
+        rules.add_rule(PathRule.of(text, str(top), home), text, kept)
     rules.add(f"{top}/own", "(own)", "own")
     links = Links(str(top))
 

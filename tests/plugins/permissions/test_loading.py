@@ -12,6 +12,9 @@ import pytest
 
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin, Policy
+from executor_permissions.commands._edit import rules as rules_of_files
+from executor_permissions.judge._rules import Part
+from executor_permissions.store._load import files_above
 
 
 def problems(tmp_path, text):
@@ -239,6 +242,91 @@ def test_whatever_an_untrusted_file_says_nothing_is_judged_less_strictly(tmp_pat
         assert now.needs_person or now.verdict == "deny" or not was.needs_person, (tool, args, was, now)
         fixed = both.fixed(tool, args)
         assert fixed is None or fixed.verdict == now.verdict
+
+
+@pytest.fixture
+def inner(tmp_path, project_file):
+    """A project below one whose file forbids and asks about files of its own, and what a program started there judges by."""
+    own, outer = tmp_path / "own.json", tmp_path / "proj"
+    own.write_text(json.dumps({"whitelist": {"tools": ["readFile", "writeFile"], "patterns": ["cat *"]}}))
+    project_file.write_text(
+        json.dumps(
+            {
+                "version": "1.2",
+                "blacklist": {
+                    "tools": ["wipe"],
+                    "patterns": ["cat ${project}/plain", "writeFile(path=sub/kept/*)"],
+                    "arguments": {"readFile": {"path": ["${project}/.env", "keys/"]}},
+                },
+                "ask": {"arguments": {"writeFile": {"path": ["sub/**/*.lock"]}}},
+                "whitelist": {"tools": ["build"]},
+                "limits": {"writeFile": {"turn": 1}},
+                "confine": {"read": ["sh {project}/x"]},
+            }
+        )
+    )
+    (outer / "sub").mkdir()
+    (outer / "sub/pyproject.toml").touch()
+    return PermissionPlugin(
+        own, project_root=outer / "sub", home=tmp_path, state_dir=tmp_path / "state", terminal=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "verdict"),
+    [
+        ("wipe", {}, "deny"),
+        ("readFile", {"path": "../.env"}, "deny"),
+        ("readFile", {"path": ".env"}, "allow"),  # another file
+        ("readFile", {"path": "../keys/a"}, "deny"),
+        ("readFile", {"path": "keys/a"}, "allow"),
+        ("runCommand", {"command": "cat ../.env"}, "deny"),
+        ("runCommand", {"command": "cd .. && cat .env"}, "deny"),
+        ("runCommand", {"command": "cat ../../proj/keys/a"}, "deny"),
+        ("runCommand", {"command": "cat {outer}/plain"}, "deny"),
+        ("runCommand", {"command": "cat {outer}/sub/plain"}, "allow"),
+        ("writeFile", {"path": "kept/a"}, "deny"),
+        ("writeFile", {"path": "sub/kept/a"}, "allow"),
+        ("writeFile", {"path": "a/b.lock"}, "ask"),
+        ("writeFile", {"path": "../.toolexec/permissions.json"}, "deny"),
+        ("build", {}, "ask"),  # what it allows is for a program that is started there
+    ],
+)
+def test_a_project_below_another_is_not_free_of_what_that_forbids(tmp_path, inner, tool, args, verdict):
+    outer = tmp_path / "proj"
+    args = {name: value.replace("{outer}", str(outer)) for name, value in args.items()}
+    assert inner.policy.decide(tool, args).verdict == verdict
+
+
+def test_limits_boxes_and_problems_know_the_files_above(tmp_path, inner, monkeypatch):
+    outer = tmp_path / "proj"
+    (outer / ".env").touch()
+    assert [limit.calls for limit in inner.policy.limits] == [1]
+    assert str(outer / ".env") in inner.policy.boxes.profile("project").unreadable
+    words = ("sh", f"{outer}/x")
+    part = Part("sh", "allow", None, "", "whitelist", words=words)
+    assert inner.policy.boxes.choose([part], {}).profile.name == "read"
+    assert inner.policy.problems == ()
+    assert inner.where(inner.policy.decide("wipe", {})).startswith(f"{outer}/.toolexec/permissions.json:")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert inner.has_policy
+    told = [(rule.rule, rule.in_force) for rule in rules_of_files(inner.policy) if rule.where.startswith(str(outer))]
+    assert ("wipe", True) in told
+    assert ("build", False) in told
+
+
+@pytest.mark.parametrize("home", ["proj", "proj/sub", "proj/sub/x"])
+def test_what_is_in_the_home_folder_or_above_it_is_no_file_of_a_project(tmp_path, inner, home):
+    root = tmp_path / "proj/sub/x"
+    root.mkdir(exist_ok=True)
+    assert files_above(root, home=tmp_path / home) == []
+    assert files_above(root, home=tmp_path) == [tmp_path / "proj/.toolexec/permissions.json"]
+
+
+def test_a_broken_file_above_is_told_and_nothing_runs(tmp_path, inner, project_file):
+    project_file.write_text("{")
+    with pytest.raises(PermissionConfigError, match=r"proj/\.toolexec/permissions\.json:1: is not JSON"):
+        PermissionPlugin(tmp_path / "own.json", project_root=tmp_path / "proj/sub", home=tmp_path)
 
 
 def test_what_an_untrusted_file_asks_holds_for_the_session_too(tmp_path, project_file):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from types import MappingProxyType
 
 import pytest
 
 from executor import ToolCall
-from executor.run._written_out import is_endless
+from executor._json import copy_arguments
+from executor._written_out import is_endless
+from executor.errors import InvalidArgumentsError
 
 SECONDS = 20
 
@@ -48,6 +51,16 @@ def test_a_value_without_end_is_an_error_of_its_tool(executor, route):
     executor.register("laughs", lambda _: doubled(40))
     executor.register("async_laughs", laughs)
     assert "again and again" in str(ROUTES[route](executor))
+
+
+@pytest.mark.parametrize("make", MAKES)
+def test_arguments_without_end_are_refused_where_they_come_in(executor, make):
+    executor.register("echo", lambda args: args)
+    endless = doubled(40, MAKES[make])
+    assert "/value: holds the same parts again and again" in executor.execute("echo", {"value": endless})[1]["error"]
+    with pytest.raises(InvalidArgumentsError, match="again and again"):
+        copy_arguments(MappingProxyType({"value": endless}))
+    assert executor.execute("echo", {"value": doubled(3)})[1] == {"value": doubled(3)}
 
 
 def test_what_is_large_shared_a_little_or_in_a_circle_is_not_endless():
