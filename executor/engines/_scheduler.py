@@ -11,6 +11,7 @@ import contextlib
 import json
 import pickle
 from collections import OrderedDict
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
@@ -56,6 +57,7 @@ class Tasks(SchedulerPlugin):
         self._last: list[Entry] = []
         self._shares: dict[str, Share] = {}  # by their keys
         self._hosts: dict[str, Host] = {}
+        self._numbers = count(1)  # of changes, for all hosts: one that was forgotten meanwhile has heard up to its last
         self._client: Any = None
         self._connecting = asyncio.Lock()
         self._setups: OrderedDict[str, bytes] = OrderedDict()
@@ -110,8 +112,7 @@ class Tasks(SchedulerPlugin):
         """Its host is told, at the latest after so many seconds."""
         host = self._hosts.get(entry.host)
         if host is not None:
-            host.number += 1
-            entry.number = host.number
+            host.number = entry.number = next(self._numbers)
             host.changed[entry.task_id] = None
             if seconds:
                 asyncio.get_running_loop().call_later(seconds, host.news.set)

@@ -114,7 +114,7 @@ def test_a_call_that_is_stopped_before_its_begin_is_heard_is_abandoned_too(execu
     path = tmp_path / "go"
     monkeypatch.setattr(engine, "_hear", lambda *_: None)
     task_id = start(executor, "deaf", path=str(path))
-    while engine.ask("probe", task_ids=[task_id])["tasks"][task_id]["state"] != "running":
+    while not engine.ask("probe", task_ids=[task_id])["tasks"][task_id]["size"]:  # the tool has begun, and said so
         threading.Event().wait(0.02)
     assert executor.tasks.cancel(task_id)
     assert executor.tasks.get(task_id).abandoned

@@ -146,6 +146,24 @@ def test_a_call_that_was_said_never_to_have_come_does_not_begin_when_it_comes_la
     executor.shutdown(timeout=SECONDS)
 
 
+def test_a_host_that_had_no_tasks_for_a_while_hears_of_its_next_ones(new_cluster):
+    engine = DaskEngine(new_cluster(workers=0).address)
+    engine.open()
+
+    def given_up(task_id):
+        assert engine.ask("submit", host="mine", task_ids=[task_id], calls=[b"never sent on"])
+        assert list(engine.ask("withdraw", task_ids=[task_id])) == [task_id]
+
+    for number in range(3):
+        given_up(f"first-{number}")
+    told = engine.ask("watch", host="mine", after=0, known=None)
+    engine.ask("forget", task_ids=list(json.loads(told["changed"])))  # between two questions: nobody watches now
+    given_up("next")
+    told = engine.ask("watch", host="mine", after=told["number"], known=None)
+    assert json.loads(told["changed"])["next"]["state"] == GONE
+    engine.close()
+
+
 def test_calls_that_come_together_are_shared_out_and_have_each_an_end_of_its_own(
     executor, engine, tmp_path, monkeypatch
 ):
