@@ -237,7 +237,7 @@ def test_every_declared_equivalent_has_a_reason_and_is_a_change_that_could_be_dr
     declared = run.reasons(run.EQUIVALENT)
     sources = {path: (run.ROOT / path).read_bytes() for path, _, _ in declared}
     possible = {
-        (path, *mutant.texts(source)) for path, source in sources.items() for mutant in mutants.mutants_of(source)
+        (path, *mutant.texts(source)) for path, source in sources.items() for mutant in mutants.candidates(source)
     }
     assert set(declared) <= possible
 
