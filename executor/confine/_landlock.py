@@ -45,7 +45,7 @@ class Slot:
             undo.callback(self.temporary.close)
             if want.profile.name != "read":
                 self.cache = cache_of(boxes)
-                self._folders += [self.cache, want.profile.project]
+                self._folders += [self.cache, *filter(os.path.isdir, (want.profile.project,))]
             self._watch = Watch()
             undo.callback(self._watch.close)
             self._uncertain = False  # whether something may have been mounted since

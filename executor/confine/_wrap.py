@@ -134,7 +134,7 @@ class Wrapped:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
         own, nested, mounted, real = [self.temporary.path], Repositories(), mounts(), Real()
         if self.profile.name != "read":
-            own += [self.cache, self.profile.project]
+            own += [self.cache, *filter(os.path.isdir, (self.profile.project,))]
             nested = below(self.profile.project, mounted)
         free, files = [*map(real, own)], filter(_is_plain, self.profile.writable)
         with _folders.held(self.boxes):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile, _wrap, box_of, start
+from executor.confine import Box, Profile, _wrap, box_of, start
 from executor.confine._start import _slots
 from executor.errors import ConfinementError
 
@@ -57,6 +57,17 @@ def test_every_box_has_a_folder_for_temporary_files_that_is_gone_afterwards(worl
     assert kept == "kept"
     world.shell(world.profile(name), "true")  # a command that took the process's place could not remove it
     assert not os.path.exists(folder)
+
+
+@pytest.mark.parametrize("name", ["project", "network"])
+@pytest.mark.parametrize("box", ["bubblewrap", "landlock"])
+def test_where_there_is_no_project_a_box_may_write_nothing_but_its_temporary_files(tmp_path, name, box, monkeypatch):
+    monkeypatch.setattr("executor.confine._start.choose", lambda *_: Box(name, box))
+    line = 'echo x > "$TMPDIR/a" && echo said; echo x > made; echo $?'
+    boxed = start(Profile(name, "/dev/null/no-project"), ["bash", "-c", line], cwd=str(tmp_path), **PIPES)
+    code, said, _ = ended(boxed)
+    assert (boxed.box.mechanism, code, said) == (box, 0, "said\n1\n")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_project_may_be_written_but_for_what_the_policy_denies(world):
@@ -176,7 +187,7 @@ def test_a_library_that_the_environment_names_is_not_loaded_outside_the_box(worl
     profile = world.profile(name)
     script = (
         "import os, subprocess, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from executor.confine import Profile, start\n"
+        "from executor.confine import Box, Profile, start\n"
         "boxed = start(Profile.of(eval(sys.argv[2])), ['true'], env={**os.environ, 'LD_PRELOAD': sys.argv[3]})\n"
         "boxed.process.wait(); boxed.close()"
     )
@@ -454,7 +465,7 @@ for which, who in ((1, 0), (1, 1), (2, 0), (3, 0)):  # a process, a group, a use
 
 KILLED = """
 import os, signal, subprocess, sys
-from executor.confine import Profile, _first, _kernel, box_of, start
+from executor.confine import Box, Profile, _first, _kernel, box_of, start
 profile = Profile("project", sys.argv[1])
 box_of(profile)
 _first._compare = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -569,7 +580,7 @@ def test_an_interrupt_while_the_mounts_are_laid_leaves_nothing(project, monkeypa
 def test_a_command_that_ends_its_own_process_group_ends_nobody_else(project, name):
     code = (
         "import subprocess, sys\n"
-        "from executor.confine import Profile, start\n"
+        "from executor.confine import Box, Profile, start\n"
         "boxed = start(Profile(sys.argv[1], sys.argv[2]), ['sh', '-c', 'kill -9 0; kill -9 -- -$PPID; sleep 60'])\n"
         "print(boxed.process.wait() != 0)\n"
         "boxed.close()"
@@ -596,7 +607,7 @@ def test_a_folder_is_no_stream_of_a_box_that_others_lie_below(project, which):
 
 CLOSED = """
 import os, sys
-from executor.confine import Profile, start
+from executor.confine import Box, Profile, start
 how, name, *closed = sys.argv[1:]
 for number in closed:
     os.close(int(number))
@@ -736,7 +747,7 @@ def test_what_somebody_made_of_a_placeholder_stays(project):
 def test_placeholders_of_a_process_that_was_killed_are_removed_by_the_next_box(project):
     profile = Profile("project", str(project), unwritable=(f"{project}/.env",))
     script = (
-        "import os, sys; from executor.confine import Profile, start\n"
+        "import os, sys; from executor.confine import Box, Profile, start\n"
         "boxed = start(Profile.of(eval(sys.argv[1])), ['true']); boxed.process.wait()\n"
         "os.kill(os.getpid(), 9)"
     )

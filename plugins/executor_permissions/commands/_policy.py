@@ -27,6 +27,7 @@ from executor.cli import (
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, remove_rule, rules
+from executor_permissions.judge._rules import NO_PROJECT
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
 from executor_permissions.store._own_tests import expanded
@@ -79,15 +80,17 @@ def show_command(app: App, *, as_json: bool) -> None:
     """
     policy = _policy()
     path, exists = policy_file()
-    own = project_file(policy.places.project)
-    found = rules(policy)
+    own, found = project_file(policy.places.project), rules(policy)
+    project = policy.places.project if policy.places.project != NO_PROJECT else None
     if as_json:
-        told = {"path": str(path), "exists": exists, "project": policy.places.project, "default": policy.default}
+        told = {"path": str(path), "exists": exists, "project": project, "default": policy.default}
         told |= {"project_file": str(own) if own.exists() else None, "channel": policy.channel.get("type", "console")}
         app.screen.json({**told, "rules": [asdict(rule) for rule in found], "problems": list(policy.problems)})
         return
     app.screen.heading(f"{path}{'' if exists else ' (there is none)'}")
-    app.screen.result(f"project: {policy.places.project}\nwhat no rule is about: {policy.default}")
+    app.screen.result(
+        f"project: {project or 'none, since this folder is no project'}\nwhat no rule is about: {policy.default}"
+    )
     rows = [(rule.list if rule.in_force else f"({rule.list})", rule.key, rule.rule, rule.where) for rule in found]
     if rows:
         app.screen.table(("list", "of", "rule", "at"), rows)
@@ -171,12 +174,19 @@ def trust_command(app: App, folder: Path | None) -> None:
     Example:
       toolexec permissions trust .
     """
-    root = folder.resolve() if folder is not None else _load.find_project()
+    root = _project(folder)
     plugin = PermissionPlugin(project_root=root)
     path = project_file(root)
     if not plugin.trust_project():
         raise CliError(f"{path}: there is no such file: a project without one needs no trust")
     app.screen.result(f"what {path} allows now holds, until the file changes")
+
+
+def _project(folder: Path | None) -> Path:
+    root = folder.resolve() if folder is not None else _load.find_project()
+    if str(root) == NO_PROJECT:
+        raise CliError("This folder is no project, and neither is what it is in: name the project's folder")
+    return root
 
 
 @group.command("untrust")
@@ -191,7 +201,7 @@ def untrust_command(app: App, folder: Path | None) -> None:
     Example:
       toolexec permissions untrust .
     """
-    root = folder.resolve() if folder is not None else _load.find_project()
+    root = _project(folder)
     if not Trust(_load.default_state_dir()).forget(root):
         raise CliError(f"{root} was not trusted")
     app.screen.result(f"{root} is no longer trusted")

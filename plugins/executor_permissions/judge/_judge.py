@@ -84,7 +84,7 @@ class Judge:
         self.channel: Mapping[str, Any] = dict(channel or {})
         self._origins = dict(origins or {})
         self._meanings = Meanings(kinds or {}, shell_tools)
-        self._lists = {name: RuleList(name, sections.get(name, ()), places.marks) for name in LISTS}
+        self._lists = {name: RuleList(name, sections.get(name, ()), places.marks_of(name)) for name in LISTS}
         self._plans: dict[Any, Plan] = {}
         self._calls = CallJudge(places.protected)
         self._kept: FileRules | None = None
@@ -103,10 +103,10 @@ class Judge:
         return self._kept
 
     def with_only(self, list_name: ListName, section: Section, *, default: DefaultPolicy) -> Judge:
-        """One with no other rules than those of *section*, in the folder that they are for, and for the same tools."""
+        """One with no other rules than those of *section*, in the folder that they are for, or in this one."""
         return Judge(
             {list_name: [section]},
-            self.places._replace(project=section.project or self.places.project),
+            self.places._replace(project=section.project or self.places.base),
             default=default,
             kinds=self._meanings.kinds,
             shell_tools=self._meanings.shell_tools,
@@ -153,7 +153,7 @@ class Judge:
             plan = (self._plans.get(tool) if not argument_kinds else None) or self._planned(tool, argument_kinds)
             if grants is None and plan.fixed is not None and self.is_plain(args):
                 return plan.fixed
-            scene = Scene(cwd or self.places.project, self.places.home, resolve, defaults)
+            scene = Scene(cwd or self.places.base, self.places.home, resolve, defaults)
             return self._decide(plan, args, grants, scene, read_only=read_only)
         except InvalidError as error:
             return Decision("deny" if self.default == "deny" or error.deny else "ask", str(error), "invalid")
@@ -290,7 +290,7 @@ class Judge:
     def _file_verdict(self, tool: str, path: str, links: Links) -> Part:
         """A redirection, judged as a call of the file tools."""
         parts = []
-        scene = Scene(self.places.project, self.places.home, links.resolve)
+        scene = Scene(self.places.base, self.places.home, links.resolve)
         for name in _FILE_TOOLS[tool]:
             plan = self._plans.get(("file", name))
             if plan is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -31,6 +32,7 @@ KINDS: dict[str, dict[str, str]] = {
 }
 OURS = frozenset(KINDS) - {"cli_based_tool"}  # they take a path as it is written
 MCP_WILDCARD = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+__\*\Z")
+NO_PROJECT = "/dev/null/no-project"  # stands for a project where there is none: no file has such a path, or can get it
 _HOME = re.compile(r"\A(?:\$HOME|\$\{HOME\})(?=/|\Z)")
 _PLACEHOLDER = re.compile(r"\$?\{(project|home)\}")
 
@@ -89,7 +91,7 @@ class Places(NamedTuple):
     Where the policy lives, all resolved.
 
     Attributes:
-        project: The project's root: what rules are relative to.
+        project: The project's root: what rules are relative to; `NO_PROJECT` where there is none.
         home: What ``~`` stands for.
         protected: The policy's own files and folders, and those of our state, which no tool may read or write.
     """
@@ -99,9 +101,18 @@ class Places(NamedTuple):
     protected: tuple[str, ...] = ()
 
     @property
+    def base(self) -> str:
+        """What the paths of a call are relative to, where nothing else is said."""
+        return os.getcwd() if self.project == NO_PROJECT else self.project  # noqa: PTH109 -- text, as in _paths
+
+    @property
     def marks(self) -> Placeholders:
         """What placeholders stand for."""
         return Placeholders(self.project, self.home)
+
+    def marks_of(self, name: ListName) -> Placeholders:
+        """The same in a list; where there is no project, what is forbidden there is so in the folder that one is in."""
+        return self.marks if name == "whitelist" else Placeholders(self.base, self.home)
 
 
 class _About(NamedTuple):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from executor.ownfiles import kept_own
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
-from executor_permissions.judge._rules import LISTS, Places
+from executor_permissions.judge._rules import LISTS, NO_PROJECT, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._own_tests import run_tests
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from executor_permissions.judge._judge import DefaultPolicy
     from executor_permissions.judge._profile import Confinement
@@ -38,23 +38,20 @@ def find_project(start: Path | None = None) -> Path:
     """
     The nearest folder from *start* (the working folder) upwards that looks like a project, else *start* itself.
 
-    What is above is never the root of the file system, the home folder or what that is in: whoever keeps that in git
-    does not mean all that is in it.
+    The root of the file system, the home folder and what that is in are no project: programs are started there that are
+    not about any, and whoever keeps that in git does not mean all that is in it. `NO_PROJECT` is, from there.
     """
     here = (start or Path.cwd()).resolve()
-    for folder in (here, *_above(here)):
-        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
-            return folder
-    return here
+    mine = _possible(here)
+    marked = (folder for folder in mine if any((folder / mark).exists() for mark in _PROJECT_MARKS))
+    return next(marked, here if here in mine else Path(NO_PROJECT))
 
 
-def _above(folder: Path, home: str | Path | None = None) -> Iterator[Path]:
-    """The folders above *folder* that may be projects, the nearest first."""
-    end = Path(home or os.path.expanduser("~")).resolve()  # noqa: PTH111 -- that of Path raises where there is none
-    for one in folder.parents:
-        if one == end or one in end.parents or one == one.parent:
-            return
-        yield one
+def _possible(folder: Path, home: str | Path | None = None) -> list[Path]:
+    """*folder* and those that it is in, as far as they may be projects, the inmost first."""
+    told = home or os.path.expanduser("~")  # noqa: PTH111 -- that of Path raises where there is none
+    end = Path("/") if told == "~" else Path(told).resolve()
+    return [one for one in (folder, *folder.parents) if one not in (end, *end.parents, Path(one.anchor))]
 
 
 def user_file() -> Path:
@@ -91,7 +88,7 @@ def project_file(project: str | Path) -> Path:
 
 def files_above(project: str | Path, home: str | Path | None = None) -> list[Path]:
     """The policy files of the folders above *project*, the nearest first."""
-    return [path for path in map(project_file, _above(Path(project).resolve(), home)) if is_meant(path)]
+    return [path for path in map(project_file, _possible(Path(project).resolve().parent, home)) if is_meant(path)]
 
 
 def default_state_dir() -> Path:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor_permissions.judge._rules import NO_PROJECT
 from executor_permissions.store._source import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor import Decision
     from executor_permissions.judge._rules import Placeholders, Places
@@ -25,19 +26,21 @@ def run_tests(source: Source, policy: Policy, made: Callable[[Places], Policy]) 
     Have *policy* judge the tests of *source*; *made* makes it for other places.
 
     What only this project makes stricter, by what is on its disk, is a note: a file is shared by projects, and its
-    tests are about its rules. Whatever is less strict than expected is an error.
+    tests are about its rules. Whatever is less strict than expected is an error. Where there is no project they are
+    about an empty one.
 
     Raises:
         PermissionConfigError: One fails.
     """
-    failed = dict(_failing(source, policy))
+    if not source.value.get("tests"):
+        return
+    no_project = policy.places.project == NO_PROJECT
+    failed = _failing(source, policy) if not no_project else _failing_in_nothing(source, policy, made)
     if not failed:
         return
-    if not any(_is_laxer(decision.verdict, source.value["tests"][i]["expect"]) for i, decision in failed.items()):
-        import tempfile  # rare, and 5 ms
-
-        with tempfile.TemporaryDirectory() as nothing:
-            there = dict(_failing(source, made(policy.places._replace(project=str(Path(nothing).resolve())))))
+    laxer = (_is_laxer(decision.verdict, source.value["tests"][i]["expect"]) for i, decision in failed.items())
+    if not no_project and not any(laxer):
+        there = _failing_in_nothing(source, policy, made)
         here = {i: decision for i, decision in failed.items() if i not in there}
         source.notes += [f"{_told(source, i, decision)} in this project" for i, decision in here.items()]
         failed = {i: decision for i, decision in failed.items() if i in there}
@@ -46,12 +49,22 @@ def run_tests(source: Source, policy: Policy, made: Callable[[Places], Policy]) 
         raise failure(source.path, errors)
 
 
-def _failing(source: Source, policy: Policy) -> Iterator[tuple[int, Decision]]:
+def _failing_in_nothing(source: Source, policy: Policy, made: Callable[[Places], Policy]) -> dict[int, Decision]:
+    """Those that fail in an empty project."""
+    import tempfile  # rare, and 5 ms
+
+    with tempfile.TemporaryDirectory() as nothing:
+        return _failing(source, made(policy.places._replace(project=str(Path(nothing).resolve()))))
+
+
+def _failing(source: Source, policy: Policy) -> dict[int, Decision]:
     marks = policy.places.marks
-    for i, test in enumerate(source.value.get("tests", ())):
+    failing = {}
+    for i, test in enumerate(source.value["tests"]):
         decision = policy.decide(test["tool"], expanded(test.get("args", {}), marks))
         if decision.verdict != test["expect"]:
-            yield i, decision
+            failing[i] = decision
+    return failing
 
 
 def _is_laxer(verdict: str, expected: str) -> bool:

@@ -56,9 +56,10 @@ class _Example(NamedTuple):
 
 def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
     """What to say about each rule that needs a word: where it stands, what is the matter, and how to write it."""
+    somewhere = policy.places._replace(project=policy.places.base)  # what is said holds without a project too
     for source in sources:
         for rule in _rules(source):
-            trial = _Trial(policy, rule, source.marks(policy.places))
+            trial = _Trial(policy, rule, source.marks(somewhere))
             problem = trial.notation() or _open_host(rule) or trial.problem() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import PermissionConfigError
-from executor_permissions.judge._rules import Placeholders
+from executor_permissions.judge._rules import NO_PROJECT, Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._check import Checker
 from executor_permissions.store._lines import find_lines
@@ -291,8 +291,15 @@ def test_what_the_home_folder_is_in_is_no_project_of_what_is_in_it(tmp_path, mon
     monkeypatch.setenv("HOME", str(home))
     assert _load.find_project(deep) == deep
     assert _load.find_project(marked) == home / "work"
-    assert _load.find_project(home) == home  # it was asked for by name
-    assert _load.find_project(tmp_path / "homes") == tmp_path / "homes"
+    assert _load.find_project(home / "work" / "elsewhere") == home / "work"
+    for folder in (home, tmp_path / "homes", tmp_path, Path("/")):
+        assert _load.find_project(folder) == Path(NO_PROJECT)
+
+
+def test_without_a_home_folder_only_the_root_is_no_project(tmp_path, monkeypatch):
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as for a user whom the system does not know
+    assert _load.find_project(tmp_path) == tmp_path
+    assert _load.find_project(Path("/")) == Path(NO_PROJECT)
 
 
 def test_the_environment_comes_before_the_users_file(tmp_path, monkeypatch):

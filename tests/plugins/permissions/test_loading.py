@@ -13,6 +13,7 @@ import pytest
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions.commands._edit import rules as rules_of_files
+from executor_permissions.commands._start import starter
 from executor_permissions.judge._rules import Part
 from executor_permissions.store._load import files_above
 
@@ -321,6 +322,65 @@ def test_what_is_in_the_home_folder_or_above_it_is_no_file_of_a_project(tmp_path
     root.mkdir(exist_ok=True)
     assert files_above(root, home=tmp_path / home) == []
     assert files_above(root, home=tmp_path) == [tmp_path / "proj/.toolexec/permissions.json"]
+
+
+@pytest.fixture
+def at_home(tmp_path, monkeypatch):
+    """A policy, loaded by a program that was started in the home folder."""
+    home = tmp_path / "me"
+    (home / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    own = tmp_path / "own.json"
+    rules = {
+        "version": "1.2",
+        "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env", ".netrc"]}}},
+        "whitelist": {
+            "patterns": ["ls *", "touch *", "cat *", "python *"],
+            "arguments": {"writeFile": {"path": ["${project}/**", "src/*"]}, "readFile": {"path": ["${project}/"]}},
+        },
+        "tests": [{"tool": "writeFile", "args": {"path": "${project}/x"}, "expect": "allow"}],
+    }
+    own.write_text(json.dumps(rules))
+    return PermissionPlugin(own, state_dir=tmp_path / "state", terminal=False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "verdict"),
+    [
+        ("writeFile", {"path": ".bashrc"}, "ask"),
+        ("writeFile", {"path": "src/x"}, "ask"),
+        ("readFile", {"path": "notes"}, "ask"),
+        ("readFile", {"path": ".env"}, "deny"),  # what is forbidden is so in the folder that one is in
+        ("readFile", {"path": ".netrc"}, "deny"),
+        ("runCommand", {"command": "ls > x"}, "ask"),
+        ("runCommand", {"command": "python x.py"}, "ask"),
+        ("runCommand", {"command": "cat .env"}, "deny"),
+        ("runCommand", {"command": "ls"}, "allow"),
+        ("runCommand", {"command": "cat notes"}, "allow"),
+    ],
+)
+def test_started_in_the_home_folder_there_is_no_project_to_write_in(at_home, tool, args, verdict):
+    for folder in (None, os.getcwd()):
+        assert at_home.policy.decide(tool, args, cwd=folder).verdict == verdict
+
+
+def test_started_at_the_root_nothing_is_the_projects(at_home, tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+    plugin = PermissionPlugin(tmp_path / "own.json", state_dir=tmp_path / "state", terminal=False)
+    for args in ({"command": "touch made"}, {"argv": ["touch", "made"]}):
+        decision = plugin.policy.decide("runCommand", args, cwd="/")
+        assert (decision.verdict, decision.reason) == ("ask", "touch made: it writes what is outside the project: made")
+    assert plugin.policy.decide("writeFile", {"path": "made"}, cwd="/").verdict == "ask"
+
+
+def test_without_a_project_rules_are_no_problem_and_the_starter_loads(at_home, tmp_path):
+    assert [
+        problem for problem in at_home.policy.problems if "python" not in problem and "project's own" not in problem
+    ] == []
+    Policy.from_dict(starter(), state_dir=tmp_path)
+    with pytest.raises(PermissionConfigError, match="not 'deny'"):
+        Policy.from_dict({"tests": [{"tool": "x", "expect": "deny"}]}, state_dir=tmp_path)
 
 
 def test_a_broken_file_above_is_told_and_nothing_runs(tmp_path, inner, project_file):
