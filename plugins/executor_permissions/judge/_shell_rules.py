@@ -211,7 +211,13 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
 
 
 def _holds(rule: ShellRule, commands: Sequence[Command], folders: Folders, links: Links) -> bool:
-    """Whether *rule*, an answer, is about *commands* in *folders*, and about the files that they mean there."""
+    """
+    Whether *rule*, an answer, is about *commands* in *folders*, and about the files that they mean there.
+
+    One for a command as it was shown is not about what that is sent: it would do as its input says.
+    """
+    if not rule.patterns[0].tail and any(command.stdin for command in commands):
+        return False
     if rule.holds_in is not None and not rule.holds_in(folders):
         return False
     if rule.leads is None:

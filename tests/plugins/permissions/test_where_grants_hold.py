@@ -118,3 +118,35 @@ def test_an_older_grant_without_a_folder_holds_anywhere(make, project):
     (project / "state" / "grants.json").write_text(json.dumps({"version": 1, "grants": [told]}))
     (project / "state" / "grants.json").chmod(0o600)
     assert answered(make()[0], command="cd src && rm a") == "allow"
+
+
+FED = ["cat a | {}", "{} < a", "{} <<< x", "{{ {}; }} < a", "exec < a; {}", "cat a | timeout 5 {}", "cat a | bash -c '{}'", "while read -r l; do {}; done < a", "cat a | xargs -I% {}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["at now", "npx tsx", "kubectl apply -f -", "git update-ref --stdin", "mytool"])
+def test_a_command_that_is_always_allowed_is_asked_about_where_it_is_sent_something(make, project, command):
+    (project / "a").write_text("a")
+    plugin, person = make("always")
+    assert plugin.check_permission("runCommand", {"command": command})[0]
+    assert person.asked[0].offered_rule == command
+    for form in (command, f"timeout 5 {command}", f"{command} >/dev/null"):
+        assert answered(plugin, command=form) == "allow", form
+    for form in FED:
+        assert answered(plugin, command=form.format(command)) != "allow", form
+
+
+def test_a_command_that_is_sent_something_is_remembered_with_what_it_is_sent(make, project):
+    (project / "a").write_text("a")
+    plugin, person = make("yes", "always")
+    assert plugin.check_permission("runCommand", {"command": "mytool"})[0]
+    assert plugin.check_permission("runCommand", {"command": "echo x | mytool"})[0]
+    assert person.asked[1].offered_rule == "runCommand with exactly these arguments"
+    assert answered(plugin, command="echo x | mytool") == "allow"
+    assert answered(plugin, command="echo y | mytool") == answered(plugin, command="mytool") == "ask"
+
+
+def test_what_only_reads_may_be_sent_anything(make, project):
+    plugin, person = make("always")
+    assert plugin.check_permission("runCommand", {"command": "docker logs x"})[0]
+    assert person.asked[0].offered_rule == "docker logs *"
+    assert answered(plugin, command="docker logs y <<< z") == "allow"
