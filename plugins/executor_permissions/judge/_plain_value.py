@@ -19,6 +19,7 @@ COMMAND_WORDS = frozenset(
 _SHELL_WORDS = frozenset("command commands commandline cmd cmds cmdline shell".split())
 _STATEMENTS = frozenset({"sql", "query", "statement", "statements", "q"})
 _HOSTS = frozenset({"host", "hostname", "domain", "server", "site", "origin", "endpoint", "address", "remote"})
+_JOINING = ",;|\n@"  # between items of a list, and what a mail address has once
 _NO_HOST = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -33,14 +34,24 @@ def is_for_shell(name: str) -> bool:
 
 
 def is_plain_for(rule: str, value: str) -> bool:
-    """Whether *value*, which fits the glob *rule*, has nothing hidden, and no ``..`` where it may be a path."""
-    if has_hidden_characters(value):
+    """
+    Whether *value*, which fits the glob *rule*, has nothing hidden, no ``..`` where it may be a path, and is no list
+    where the rule is about one thing.
+    """
+    if has_hidden_characters(value) or is_list(rule, value):
         return False
     if not rule.strip(STAR) or ".." in rule or not _DOTS.search(value):
         return True
     from executor_permissions.judge._wild import climbs  # what reads commands, 20 ms, for the few texts with dots
 
     return not climbs(value, is_glob=False)
+
+
+def is_list(rule: str, value: str) -> bool:
+    """Whether *value*, which fits the glob *rule*, may be a list of items of which not all do: no text with blanks."""
+    if not rule.strip(STAR) or " " in rule:
+        return False
+    return any(value.count(mark) > rule.count(mark) for mark in _JOINING)
 
 
 def is_more_than_one(name: str, rule: str, value: str) -> bool:

@@ -10,7 +10,7 @@ from executor_permissions.judge import _lexical
 from executor_permissions.judge._globs import Texts, Wildcard, literal, pieces_of
 from executor_permissions.judge._path_texts import is_plain, may_become
 from executor_permissions.judge._paths import PathRule, UnclearPathError, under
-from executor_permissions.judge._plain_value import SHELL_MARKS, is_more_than_one, is_plain_for
+from executor_permissions.judge._plain_value import SHELL_MARKS, is_list, is_more_than_one, is_plain_for
 from executor_permissions.judge._scene import ABSENT
 
 if TYPE_CHECKING:
@@ -262,12 +262,13 @@ class CallPattern:
         anything: A glob for whichever argument, if there is one.
     """
 
-    __slots__ = ("_address", "_anything", "arguments", "text", "tool")
+    __slots__ = ("_address", "_anything", "_glob", "arguments", "text", "tool")
 
     def __init__(self, text: str, tool: str, arguments: dict[str, ValueRule], anything: str | None = None) -> None:
         self.text = text
         self.tool = tool
         self.arguments = arguments
+        self._glob = anything or ""
         self._anything = Wildcard.of(anything) if anything is not None else None
         self._address: UrlRule | None = None
         if anything is not None and _lexical.looks_like_url(anything):
@@ -300,7 +301,7 @@ class CallPattern:
             return False
         if self._address is not None and not self._address.allows(value):
             return False
-        return SHELL_MARKS.search(value) is None
+        return SHELL_MARKS.search(value) is None and not is_list(self._glob, value)
 
     def catches(self, args: dict[str, Any], scene: Scene) -> Match:
         """Whether every argument that it names fits (2), or may (1)."""

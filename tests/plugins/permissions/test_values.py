@@ -104,3 +104,21 @@ def test_a_redirection_is_judged_as_the_file_tool_and_asked_about_after_cd(polic
         blacklist={"arguments": {"writeFile": {"path": ["${project}/keys/"]}}},
     )
     assert writing.decide("runCommand", {"command": command}).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("rule", "one", "several"),
+    [
+        ("send(to=*@x.com)", ["ann@x.com", "ann.b+c@x.com"],
+         ["a@evil.com,b@x.com", "a@evil.com; b@x.com", "Eve <a@evil.com> b@x.com", '"a@evil.com"b@x.com']),
+        ("send(*@x.com)", ["ann@x.com"], ["a@evil.com,b@x.com", "a@evil.com b@x.com"]),
+        ("send(to=logs-*)", ["logs-a", "logs-a b"], ["logs-a,secret", "logs-a;secret", "logs-a|x", "logs-a\nx"]),
+        ("send(to=logs-*,logs-*)", ["logs-a,logs-b"], ["logs-a,logs-b,secret"]),
+        ("send(to=Hello *)", ["Hello you, there; a|b @all"], []),
+        ("send(to=*)", ["Hello you, there; a|b @all"], []),
+    ],
+)  # fmt: skip
+def test_a_wildcard_in_a_rule_about_one_thing_covers_no_list_of_several(policy, rule, one, several):
+    allowing = policy(whitelist={"patterns": [rule]})
+    assert [allowing.decide("send", {"to": value}).verdict for value in one] == ["allow"] * len(one)
+    assert [allowing.decide("send", {"to": value}).verdict for value in several] == ["ask"] * len(several)
