@@ -20,9 +20,9 @@ from executor_permissions.judge._verdicts import allowed_part, asked_part, decid
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from executor_permissions.judge._fitting import Match
     from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules
-    from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._tool_rules import Arguments, ToolRules
     from executor_permissions.judge._verdicts import Granted, Grants
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from executor_permissions.judge._expand import Folders
+    from executor_permissions.judge._fitting import Match
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_opened import Opened
     from executor_permissions.judge._shell_tracked import TrackedFiles
     from executor_permissions.judge._syntax import Script
-    from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._walk import Step
 
 # Loops, pipelines and commands in the background: what stands behind may run before. Each way begins with a character,

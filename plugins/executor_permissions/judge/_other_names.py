@@ -93,7 +93,7 @@ _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
 _CHANGE = re.compile(r"([-+=])([a-zX]*)")
 _TERRAFORM = ("terraform", "tofu")
 _MOST_TARGETS = 100
-_SHORTEST = 3  # letters of a name that is shortened
+_SHORTEST = 2  # letters of a name that is shortened
 
 
 def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:

@@ -17,7 +17,7 @@ from executor_permissions.judge._words import Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from executor_permissions.judge._tokens import Match
+    from executor_permissions.judge._fitting import Match
 
 RULE = "(toolexec's own commands)"
 _PROGRAMS = "toolexec python python2 python3 pythonw pypy pypy3 py".split()

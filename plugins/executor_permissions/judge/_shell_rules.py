@@ -120,10 +120,11 @@ class StepRules:
         command = step.command
         runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
-        found = self._search(judged.runs, self._rules.denying, runs)
+        given = [*judged.runs, *_with_inputs(command, judged.runs)]
+        found = self._search(given, self._rules.denying, runs)
         judged.denied = _denied(command, found) if found is not None else None
         if judged.denied is None or judged.denied.verdict != "deny":
-            found = self._search(judged.runs, self._rules.asking, runs) if self._rules.asking else None
+            found = self._search(given, self._rules.asking, runs) if self._rules.asking else None
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
@@ -208,6 +209,15 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
                 method = "session_whitelist" if scope == "session" else "grant"
                 part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
                 yield Way(part, any(one.program == "git" for one in candidates), path, rule.patterns[0])
+
+
+def _with_inputs(command: Command, runs: Sequence[Run]) -> Iterator[Run]:
+    """Those of *runs* that read a file by their input, as if it were an operand: ``cat < a`` may be ``cat a``."""
+    for run in runs:
+        redirects = (run.step.command if run.step is not None else command).redirects
+        files = [one.target for one in redirects if one.operator in ("<", "<>")]
+        if files:
+            yield run._replace(words=[*run.words, *files], certain=False)
 
 
 def _holds(rule: ShellRule, commands: Sequence[Command], folders: Folders, links: Links) -> bool:

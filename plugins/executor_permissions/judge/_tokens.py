@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os.path
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from executor_permissions.judge._fitting import Match, bare, fits, in_order, normal, value_of
 from executor_permissions.judge._given import Given, is_option, option_within
 from executor_permissions.judge._globs import STAR, Wildcard, literal, pieces_of
-from executor_permissions.judge._tokenize import as_text, unquoted
+from executor_permissions.judge._tokenize import as_text
+from executor_permissions.judge._valued import Valued, valued_in
 from executor_permissions.judge._words import KNOWN, Glob, Number, Unknown
 
 if TYPE_CHECKING:
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._wild import Wild
     from executor_permissions.judge._words import Command
 
-Match = Literal[0, 1, 2]  # no; it may be, only the running shell knows; yes
-
 _KEY = re.compile(r"[A-Za-z_]\w*=")
-_GLOB = re.compile(r"\[[^\]]*\]|[*?]")
 FETCHING_EACH = frozenset({"curl", "wget"})  # they fetch from each address that they are given
 _OCTAL = re.compile(r"0+([0-7]{3,4})\Z")
 
@@ -70,6 +68,8 @@ class TokenPattern:
     _open: bool = field(init=False)
     _whole: Wildcard | None = field(init=False)
     _inner: TokenPattern | None = field(init=False)
+    _valued: tuple[Valued, ...] = field(init=False)
+    _beside: TokenPattern | None = field(init=False)
     _wild: tuple[Wild | Pinned | Switched | Addressed, ...] | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class TokenPattern:
         self.second = self.literals[1] if len(self.literals) > 1 else None
         self._spelled = self._count_spelled()
         self._read_broadly()
-        known = not (self._paths or self._whole or self._inner)
+        known = not (self._paths or self._whole or self._inner or self._valued)
         self.needs = frozenset(
             one.pieces[0] for one in self._operands if known and one is not None and len(one.pieces) == 1
         )
@@ -105,7 +105,7 @@ class TokenPattern:
         self._options = tuple(token for token in rest if token[:1] == "-" and token not in ("-", "--"))
         # "dd of=/dev/*": found wherever it stands; "dd if=" with any value.
         keys = [token for token in rest if _KEY.match(token)]
-        self._keys = tuple(map(_value_of, keys))
+        self._keys = tuple(map(value_of, keys))
         operands = [token for token in rest if (token[:1] != "-" or len(token) == 1) and token not in keys]
         while operands and operands[-1] == STAR:
             operands.pop()
@@ -122,6 +122,10 @@ class TokenPattern:
         plain = (begun, *(option_within(token) for token in rest))
         differs = plain != self.tokens and begun and literal(begun) is not None and rest
         self._inner = TokenPattern(self.text, plain, self.tail, self.prefix) if differs else None
+        self._valued, beside = valued_in(self.tokens)
+        self._beside = TokenPattern(self.text, beside, self.tail, self.prefix) if self._valued else None
+        if self._beside is not None:
+            self._beside._open = self._open  # noqa: SLF001 -- its own
 
     @property
     def program(self) -> str | None:
@@ -203,6 +207,9 @@ class TokenPattern:
             best = max(best, self._as_words(name, words))
         if best < 2 and self._inner is not None:
             best = max(best, self._inner.catches(words))
+        if best < 2 and self._beside is not None:  # "--context prod" is "--context=prod", wherever it stands
+            given = min(one.found(words) for one in self._valued)
+            best = max(best, min(given, self._beside.catches(words))) if given else best
         return best
 
     def _spelled_out(self, name: str, words: list[str]) -> Match:
@@ -211,7 +218,7 @@ class TokenPattern:
             return 0
         best: Match = 2
         for key in self._keys:
-            best = min(best, max(_fits(word, key) for word in words))
+            best = min(best, max(fits(word, key) for word in words))
         best = min(best, self._operands_found(words)) if best else 0
         return min(best, self._options_found(words)) if best else 0
 
@@ -252,7 +259,7 @@ class TokenPattern:
         operands = _operands(words)
         if self._paths:
             return _paths_found(self._paths, operands)
-        return _sequence(self._operands, operands, open_end=self._open)
+        return in_order(self._operands, operands, open_end=self._open)
 
 
 def operands_of(words: list[str]) -> frozenset[str] | None:
@@ -261,7 +268,7 @@ def operands_of(words: list[str]) -> frozenset[str] | None:
         return None
     if "/" not in " ".join(words):
         return frozenset(words)
-    return frozenset(words) | {_normal(word) for word in words if "/" in word}
+    return frozenset(words) | {normal(word) for word in words if "/" in word}
 
 
 def _test_of(token: str) -> Callable[[str], bool]:
@@ -277,47 +284,9 @@ def _may_be_option(word: str) -> bool:
     return type(word) is Unknown or (type(word) is Glob and word[:1] in ("-", "*", "?", "["))
 
 
-def _fits(word: str, wanted: Wildcard) -> Match:
-    """Whether *word* is what is wanted, or may become it when it is run."""
-    if type(word) is Unknown:
-        return 1
-    if wanted.fits(word) or ("/" in word and type(word) is str and wanted.fits(_normal(word))):
-        return 2
-    return 1 if type(word) is Glob and _may_become(_bare(unquoted(word)), wanted) else 0
-
-
-def _may_become(word: str, wanted: Wildcard) -> bool:
-    """Whether a file whose name fits the shell's glob *word* may be what is wanted. It errs on the side of yes."""
-    given = _GLOB.split(word)
-    if len(wanted.pieces) == 1:
-        return Wildcard(tuple(given)).fits(wanted.pieces[0]) and not _hides(wanted.pieces[0], word)
-    starts, ends = (given[0], wanted.pieces[0]), (given[-1], wanted.pieces[-1])
-    return (starts[0].startswith(starts[1]) or starts[1].startswith(starts[0])) and (
-        ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])
-    )
-
-
-def _hides(name: str, glob: str) -> bool:
-    """Whether a part of *name* begins with a dot where *glob* has a wildcard, which takes none there."""
-    names, globs = name.split("/"), glob.split("/")
-    return len(names) == len(globs) and any(
-        one[:1] == "." and other[:1] in ("*", "?") for one, other in zip(names, globs, strict=True)
-    )
-
-
 def _may_be(word: Unknown, whole: Wildcard) -> bool:
     """Whether a word that nobody knows may hold what is looked for: a number only if that is one."""
     return type(word) is not Number or any(character.isdigit() for piece in whole.pieces for character in piece)
-
-
-def _value_of(token: str) -> Wildcard:
-    """What fits *token*; behind a last ``=`` any value does."""
-    return Wildcard.of(token + STAR if token.endswith("=") else token)
-
-
-def _bare(word: str) -> str:
-    """A relative path without the ``./`` in front."""
-    return word.removeprefix("./") or word
 
 
 def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
@@ -328,21 +297,14 @@ def _with_gaps(tokens: list[str]) -> Iterator[Wildcard | None]:
             continue
         if _begins(token):
             yield None
-        yield _value_of(_bare(token))
+        yield value_of(bare(token))
         if _goes_on(token):
             yield None
 
 
 def _paths_found(wanted: tuple[Wildcard, ...], operands: list[tuple[str, bool]]) -> Match:
     """Paths are found wherever they stand: ``rm -rf a /`` is ``rm -rf /`` as well."""
-    return min(max((_fits(_normal(word), path) for word, _ in operands), default=0) for path in wanted)
-
-
-def _normal(word: str) -> str:
-    """A path without ``//``, ``/./`` and ``..``, nor ``./`` in front."""
-    if type(word) is not str:
-        return word
-    return os.path.normpath("/" + word.lstrip("/") if word.startswith("/") else word)
+    return min(max((fits(normal(word), path) for word, _ in operands), default=0) for path in wanted)
 
 
 def _operands(words: list[str]) -> list[tuple[str, bool]]:
@@ -360,41 +322,3 @@ def _operands(words: list[str]) -> list[tuple[str, bool]]:
             result.append((match[1] if match else word, after_option))
             after_option = False
     return result
-
-
-def _sequence(wanted: tuple[Wildcard | None, ...], operands: list[tuple[str, bool]], *, open_end: bool) -> Match:
-    """
-    Whether the wanted words come in this order; values of options may stand between them, None is any number.
-
-    Each bit of a number is a place in *wanted* that the words so far may have led to.
-    """
-    end = 1 << len(wanted)
-    gaps = sum(1 << i for i, one in enumerate(wanted) if one is None)
-    sure = maybe = _past_gaps(1, gaps)
-    for word, skippable in operands:
-        if open_end and sure & end:
-            return 2
-        if type(word) is Unknown or (open_end and maybe & end):
-            return 1
-        sure = _advanced(word, wanted, sure, gaps, skippable=skippable, least=2)
-        maybe = _advanced(word, wanted, maybe, gaps, skippable=skippable, least=1)
-        if not maybe:
-            return 0
-    return 2 if sure & end else 1 if maybe & end else 0
-
-
-def _advanced(
-    word: str, wanted: tuple[Wildcard | None, ...], states: int, gaps: int, *, skippable: bool, least: Match
-) -> int:
-    """The places reached after *word*, by what fits it at least so well."""
-    further = states if skippable else states & gaps
-    for i, one in enumerate(wanted):
-        if states >> i & 1 and one is not None and _fits(word, one) >= least:
-            further |= 2 << i
-    return _past_gaps(further, gaps)
-
-
-def _past_gaps(states: int, gaps: int) -> int:
-    while (further := states | (states & gaps) << 1) != states:
-        states = further
-    return states

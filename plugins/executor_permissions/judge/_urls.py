@@ -19,7 +19,7 @@ from executor_permissions.judge import _lexical
 from executor_permissions.judge._globs import STAR, TreeWildcard, Wildcard, literal
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._tokens import Match
+    from executor_permissions.judge._fitting import Match
 
 MAX_URL = 8192  # longer ones are refused by most servers and proxies; no rule allows one
 _AUTHORITY = re.compile(

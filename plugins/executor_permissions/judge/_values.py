@@ -16,9 +16,9 @@ from executor_permissions.judge._scene import ABSENT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from executor_permissions.judge._fitting import Match
     from executor_permissions.judge._rules import Placeholders
     from executor_permissions.judge._scene import Scene
-    from executor_permissions.judge._tokens import Match
     from executor_permissions.judge._urls import UrlRule
 
 MAX_DEPTH = 100

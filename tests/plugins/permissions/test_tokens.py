@@ -8,11 +8,12 @@ import random
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge._fitting import may_become, normal
 from executor_permissions.judge._given import Given
 from executor_permissions.judge._globs import Wildcard
 from executor_permissions.judge._rules import Placeholders, shell_rule
 from executor_permissions.judge._tokenize import tokenize
-from executor_permissions.judge._tokens import _may_become, _normal, operands_of
+from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge._words import Command, Unknown
 
 
@@ -63,7 +64,7 @@ OPTIONS = [
     ("git push --set-upstream *", ["git push -u x"], ["git push -q"]),
     ("git push -q *", ["git push --quiet"], ["git push"]),
     ("git push --force=* *", ["git push --force=x"], ["git push --force", "git push --forcex=1"]),
-    ("git log --output=x *", ["git log --output=x", "git log --outp=x"], ["git log --output=y", "git log --output x", "git log --x=x", "git log --=x"]),
+    ("git log --output=x *", ["git log --output=x", "git log --outp=x", "git log --output x"], ["git log --output=y", "git log --x=x", "git log --=x"]),
     ("npm install -g *", ["npm install --global x", "npm install -g x"], ["npm install x"]),
     ("npm install --force *", ["npm install -f x"], ["npm install -g x"]),
     ("docker rm --force *", ["docker rm -f x"], ["docker rm x"]),
@@ -210,7 +211,7 @@ def test_a_star_in_the_name_of_a_program_stays_in_its_folder():
     ],
 )  # fmt: skip
 def test_a_glob_of_the_shell_may_become_what_is_wanted(glob, wanted, may):
-    assert _may_become(glob, Wildcard.of(wanted)) is may
+    assert may_become(glob, Wildcard.of(wanted)) is may
 
 
 @pytest.mark.parametrize(
@@ -245,7 +246,7 @@ def test_a_word_that_only_the_shell_knows_is_no_option_that_was_given():
     ],
 )  # fmt: skip
 def test_a_path_has_one_form(word, path):
-    assert _normal(word) == path
+    assert normal(word) == path
 
 
 MARKS = Placeholders("/proj", "/home/me")
