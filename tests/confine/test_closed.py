@@ -15,7 +15,7 @@ from executor.confine._places import Places
 from executor.confine._repositories import Repositories, below
 
 GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main"]
-USUAL = {".toolexec", ".git/commondir", ".git/hooks", ".git/config"}
+USUAL = {".toolexec", "refs", ".git/commondir", ".git/hooks", ".git/config"}
 
 
 def git(folder, *words):
@@ -116,7 +116,7 @@ def named(repository, *names):
 
 
 CASES = {
-    "a repository below it": (with_a_nested_repository, USUAL | named("vendor/lib/.git")),
+    "a repository below it": (with_a_nested_repository, USUAL | named("vendor/lib/.git") | {"vendor/lib/refs"}),
     "a bare one": (with_a_bare_repository, USUAL | named("data/origin.git")),
     "a working tree below it": (
         with_a_nested_working_tree,
@@ -263,6 +263,41 @@ def test_no_box_writes_it(project, bubblewrap, case):
     assert not (project / ".git" / "commondir").exists()
     assert not (project / ".toolexec").exists()
     assert (project / ".git" / "worktrees" / "other" / "commondir").read_text() == "../..\n"
+
+
+# HEAD is replaced with each switch of a branch. Without it git looks on, and first in the folder itself.
+ITSELF = r"""
+mv .git/HEAD .git/no; echo 'ref: refs/heads/main' > HEAD; mkdir -p objects refs; chmod 755 objects refs
+printf '[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tworkTree = .\n\tfsmonitor = "touch evil; false"\n' > config
+mkdir -p hooks; printf '#!/bin/sh\ntouch evil\n' > hooks/post-index-change; chmod +x hooks/post-index-change
+ls -d HEAD
+"""
+
+
+@pytest.mark.parametrize("there", [(), ("refs",), ("objects",), ("refs", "objects")])
+def test_no_box_makes_a_working_tree_a_repository_itself(project, bubblewrap, there):
+    for name in there:
+        (project / name).mkdir()
+        (project / name / "own").write_text("")
+    _, said = in_a_box(project, ITSELF)
+    assert "HEAD" in said
+    subprocess.run(["git", "status"], cwd=project, capture_output=True, check=False)
+    assert not (project / "evil").exists()
+    (project / ".git" / "no").rename(project / ".git" / "HEAD")
+    assert git(project, "log", "--format=%s") == "1\n"
+
+
+def test_nor_one_of_a_repository_below(project, bubblewrap):
+    with_a_nested_repository(project)
+    in_a_box(project, f"cd vendor/lib; {ITSELF}")
+    subprocess.run(["git", "status"], cwd=project / "vendor/lib", capture_output=True, check=False)
+    assert not (project / "vendor/lib/evil").exists()
+
+
+def test_what_keeps_a_working_tree_from_that_is_in_nobodys_way(project, bubblewrap):
+    line = "find refs; tar cf /dev/null refs a; git add -A; git status --short; git diff HEAD"
+    assert in_a_box(project, line) == (0, "refs\n")
+    assert not (project / "refs").exists()
 
 
 def test_the_file_in_which_a_repository_is_named_is_not_replaced(project, bubblewrap):

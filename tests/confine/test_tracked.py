@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
 
-from executor.confine import Profile, start
+from executor._regular import regular_only
+from executor.confine import Profile, _tracked, start
 from executor.confine._tracked import is_tracked
 
 PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -79,3 +81,24 @@ def test_a_folder_may_be_tracked_where_the_index_cannot_be_read(project):
     assert is_tracked(str(project / "nothing"))
     index.unlink()
     assert not is_tracked(str(project / "secrets"))
+
+
+def test_what_a_command_makes_of_an_index_neither_ends_nor_holds_up_who_looks_at_it(project):
+    index = project / ".git/index"
+    with open(index, "r+b") as file:
+        file.truncate(1 << 40)  # with nothing in it, which takes half an hour to look through
+    assert is_tracked(str(project / "nothing"))
+    index.unlink()
+    os.mkfifo(index)
+    assert is_tracked(str(project / "nothing"))
+
+
+def test_an_index_that_is_cut_short_meanwhile_is_looked_at_as_far_as_it_goes(project, monkeypatch):
+    def shortened(path, flags):
+        opened = regular_only(path, flags)
+        with open(path, "r+b") as file:
+            file.truncate(0)
+        return opened
+
+    monkeypatch.setattr(_tracked, "regular_only", shortened)
+    assert is_tracked(str(project / "nothing"))
