@@ -25,7 +25,8 @@ _LARGEST_KEPT = 1 << 15  # characters of one that is not parsed anew as long as 
 _MOST_FILES = 100  # that include one another
 _OF_A_REPOSITORY = re.compile(r"(?:repositoryformatversion|bare|worktree)[ \t\r]*+(?:$|[=\n#;])")
 _BEFORE = " \t\r\n]"  # what may stand in front of these
-_ABOUT_NAMES = frozenset({"branch", "submodule", "user", "author", "committer"})  # of people, branches and folders
+# Of people, branches and folders, or git's own words: unless they say by a "!" that they are a command.
+_NO_COMMANDS = frozenset({"alias", "branch", "submodule", "user", "author", "committer"})
 _OF_HOOKS = {("core", "hookspath"), ("init", "templatedir")}  # from the second each new repository has its own
 _BLANK_IN_VALUE = re.compile(r"(?:=|\\\n)[^\n=]*[\t\r]")
 _BETWEEN_WORDS = re.compile(r"[\s'\"`$(){};|&<>=,!]+")
@@ -183,12 +184,13 @@ def _words(setting: Setting) -> Iterator[str]:
     There is no list of such settings: drivers, helpers, filters and editors come with every version.
     """
     value = setting.value or ""
-    no_command = setting.section == "alias" and value[:1] != "!"
-    if setting.section in _ABOUT_NAMES or no_command or not ("/" in value or " " in value):
+    if (setting.section in _NO_COMMANDS and value[:1] != "!") or not ("/" in value or " " in value):
         return
     words = [word for word in _BETWEEN_WORDS.split(value) if word]
-    yield from map(os.path.expanduser, words[:1] if words and "/" in words[0] else [])
-    yield from map(os.path.expanduser, words[1:])
+    told = [*map(os.path.expanduser, words if words and "/" in words[0] else words[1:])]
+    yield from told
+    if setting.section == "submodule":  # its update runs in its folder, which mostly is its name
+        yield from (os.path.join(setting.subsection, word) for word in told)
 
 
 def _each(first: Iterable[Setting], reading: list[str], project: str, effort: Effort) -> Iterator[tuple[str, Setting]]:

@@ -156,6 +156,7 @@ CASES = {
     "a helper": (programs("[credential]\n\thelper = \"!f() { 'run/it'; }; f\"\n"), USUAL | {"run/it"}),
     "a driver": (programs('[merge "x"]\n\tdriver = "sh it %A;run/it"\n'), USUAL | {"run/it", "it"}),
     "a command of one's own": (programs("[alias]\n\tx = !run/it\n\ty = log -- it\n"), USUAL | {"run/it"}),
+    "an update of a submodule": (programs('[submodule "run"]\n\tupdate = !sh ../it\n'), USUAL | {"it"}),
     "a program elsewhere": (programs("[core]\n\teditor = it\n\tpager = less run\n"), USUAL),
     "people and branches": (programs('[user]\n\tname = run/it it\n[branch "b"]\n\tmerge = run/it\n'), USUAL),
     "another setting of these names": (configured("[other]\n\thooksPath = x\n\tpath = y\n"), USUAL),
