@@ -97,6 +97,7 @@ class Confinement:
         self.people = any(one.value.get("people", False) for one in told)
         self.required = any(one.value.get("require", False) for one in told)
         self._files = [_file(one) for one in told]
+        self._default = self._files[0].default if self._files else None  # None: as the tables know each command
         self._env = tuple(told[0].value.get("env", ())) if told else ()
         self._places = places
         self._rules = files
@@ -121,7 +122,8 @@ class Confinement:
                 if part.verdict == "allow" and part.rule is not None:
                     written.extend(map(os.path.realpath, part.words[1:]))
                 elif not self.older:
-                    names.append("project")  # it writes, and no rule has said where
+                    # It writes, and no rule has said where.
+                    names.append(max("project", self._default or "project", key=PROFILE_NAMES.index))
                 continue
             words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))
@@ -161,8 +163,7 @@ class Confinement:
             return granted[part.rule] or _older(words)
         if self.older:
             return _older(words)
-        default = self._files[0].default if self._files else None
-        name = default or of_words(words)
+        name = self._default or of_words(words)
         for file in sorted(self._files, key=lambda file: not file.trusted):
             told = file.named(words)
             if told is not None:

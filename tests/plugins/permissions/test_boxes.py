@@ -83,6 +83,9 @@ def test_a_whole_line_gets_the_widest_of_its_commands(chosen):
         ({"default": "network"}, "ls", "network"),
         ({"default": "network", "read": ["ls *"]}, "ls", "read"),
         ({"default": "open"}, "anything", None),
+        ({"default": "open"}, "anything > log", None),
+        ({"default": "network"}, "ls > log", "network"),
+        ({"default": "read"}, "ls > log", "project"),
     ],
 )
 def test_the_lists_of_the_policy_come_first(confine, command, profile, chosen):
