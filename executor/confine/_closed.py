@@ -15,7 +15,7 @@ from executor.confine._repositories import below, modules_in
 from executor.confine._values import PASSING, ConfigFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from executor.confine._repositories import Repositories
     from executor.values._profile import Profile
@@ -52,6 +52,7 @@ def unwritable(
     nested: Repositories | None = None,
     going_on: Iterable[str] | None = None,
     real: Real | None = None,
+    own: Collection[str] = (),
 ) -> tuple[str, ...]:
     """
     What *profile* may not write of its project, whether it is there or not; the project itself if that is not clear.
@@ -60,6 +61,7 @@ def unwritable(
         nested: The repositories below it, if they have been looked for.
         going_on: Those of `begun` that no box has begun; by default all.
         real: For paths, for somebody who asks about the same folders next.
+        own: Those of `begun` that a box has begun.
 
     Raises:
         OSError: It cannot be told now, and may be soon.
@@ -67,12 +69,14 @@ def unwritable(
     project, real = profile.project, real or Real()
     nested = nested or below(project)
     going_on = begun(project, nested, real) if going_on is None else going_on
-    return closable(dict.fromkeys((*profile.unwritable, *_always(project, nested, real), *going_on)), project, real)
+    always = (path for path in _always(project, nested, real) if not own or real.entry(path) not in own)
+    return closable(dict.fromkeys((*profile.unwritable, *always, *going_on)), project, real)
 
 
 def begun(project: str, nested: Repositories, real: Real) -> tuple[str, ...]:
     """
-    The folders of what git has begun in *project* and in *nested*, and is to go on with: rebases and the like.
+    What git has begun in *project* and in *nested*, and is to go on with: the folders of rebases and the like, and what
+    says of a linked working tree where its repository is, which goes when that is removed.
 
     Raises:
         OSError: It cannot be told now, and may be soon.
@@ -88,9 +92,10 @@ def begun(project: str, nested: Repositories, real: Real) -> tuple[str, ...]:
 
 def _begun_in(repository: str, real: Real) -> Iterator[str]:
     common = _common(repository)
-    folders = (repository, common, *(_linked(common, real) or ()))
-    for folder in dict.fromkeys(map(real, folders)):
+    linked = [*map(real, _linked(common, real) or ())]
+    for folder in dict.fromkeys((real(repository), real(common), *linked)):
         yield from filter(os.path.lexists, (os.path.join(folder, name) for name in _BEGUN))
+    yield from filter(os.path.lexists, (os.path.join(folder, COMMON) for folder in linked))
 
 
 def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:

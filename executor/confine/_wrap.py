@@ -141,7 +141,8 @@ class Wrapped:
             claims = Claims(self.boxes)
             nested = claims.others(nested)
             going_on = begun(self.profile.project, nested, real) if self.profile.name != "read" else ()
-            closed = unwritable(self.profile, nested, claims.others_begun(going_on), real)
+            others = claims.others_begun(going_on)
+            closed = unwritable(self.profile, nested, others, real, {*going_on}.difference(others))
             disk, profile = Disk(mounted), self.profile
             if profile.credentials and claims.may_have_made(profile.project):
                 profile = replace(profile, credentials=())  # git there may have been told to run anything

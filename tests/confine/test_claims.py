@@ -99,6 +99,22 @@ def test_a_rebase_that_a_box_has_begun_goes_on_in_the_next(project, bubblewrap):
     assert not os.path.exists(os.path.join(project, ".git", "rebase-merge"))
 
 
+def test_a_working_tree_that_a_box_has_made_the_next_removes_and_not_one_of_the_users(project, bubblewrap):
+    for line in (f"{GIT} commit -q --allow-empty -m 0", "git worktree add -q users"):
+        subprocess.run(line.split(), cwd=project, check=True)
+    kept = os.path.join(project, ".git", "worktrees", "users", "commondir")
+    boxed, said = box(project, f"git worktree add -q own && cd own && {GIT} commit -q --allow-empty -m 1 && echo MADE")
+    boxed.close()
+    assert "MADE" in said
+    evil = "mkdir e; echo ../../../e > .git/worktrees/users/commondir; mv .git/worktrees/users .git/worktrees/x;"
+    boxed, said = box(project, f"{evil} git worktree remove own && git gc -q && echo REMOVED")
+    boxed.close()
+    assert "REMOVED" in said
+    with open(kept, encoding="utf-8") as told:
+        assert told.read() == "../..\n"
+    assert os.listdir(os.path.dirname(os.path.dirname(kept))) == ["users"]
+
+
 def test_a_repository_that_a_user_makes_of_a_boxs_folder_is_the_users(project, bubblewrap):
     boxed, _ = box(project, "mkdir -p users-own/.git/objects users-own/.git/refs own/.git")
     boxed.close()
