@@ -89,8 +89,13 @@ def executors():
         (ADA, {}, 200),
         (None, {}, 401),
         ("ada-has-a-long-tokeN", {}, 401),
+        (ADA, {"Host": "127.0.0.2:8765"}, 200),
+        (ADA, {"Host": "LocalHost", "Origin": "http://[::1]:3000"}, 200),
         (ADA, {"Host": "example.org"}, 421),
+        (ADA, {"Host": "127.0.0.1:8765.example.org"}, 421),
+        (ADA, {"Host": "localhost:8765@example.org"}, 421),
         (ADA, {"Origin": "https://example.org"}, 403),
+        (ADA, {"Origin": "http://localhost:8765.example.org"}, 403),
     ],
 )
 def test_only_bearers_of_a_token_on_this_machine_come_in(run, executors, token, headers, status):
@@ -99,6 +104,23 @@ def test_only_bearers_of_a_token_on_this_machine_come_in(run, executors, token, 
             return (await ask(client, token, "tools/list", headers=headers)).status_code
 
     assert run(session()) == status
+
+
+def test_a_client_that_would_be_told_again_is_told_from_now_on(run, executors):
+    client_info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client_info}
+
+    async def session():
+        async with served(http_app(executors)) as client:
+            told = {"Accept": HEADERS["Accept"]}
+            opened = await client.post("/mcp", json=begin, headers=told)
+            told |= {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"], "Last-Event-ID": "1"}
+            stream = asyncio.ensure_future(client.get("/mcp", headers=told))  # until its session ends
+            await client.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "ping"}, headers=told)
+            await client.delete("/mcp", headers=told)
+            return (await stream).status_code
+
+    assert run(session()) == 200
 
 
 def test_tasks_of_another_are_unknown(run, executors, tmp_path):

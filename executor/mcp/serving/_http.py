@@ -7,11 +7,13 @@ import contextlib
 import ipaddress
 import json
 import logging
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import ClientDisconnect
 
 from executor.mcp._circle import HEADER, marked
@@ -24,7 +26,7 @@ from executor.mcp.serving._values import ServeOptions
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +37,9 @@ PATH = "/mcp"
 MAX_BODY = 4 * 1024 * 1024  # bytes of one request
 MAX_CONNECTIONS = 1000
 CLOSE_SECONDS = 1  # for answers that are on their way
+# What this machine calls itself, and no name server has an answer for: the SDK's own check takes whatever begins so.
+_HERE = re.compile(r"(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_RESUMED = b"last-event-id"  # nothing is kept to be told again: the SDK has no answer then
 
 
 class _Guard:
@@ -61,7 +66,11 @@ class _Guard:
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         principal: str | None = ""  # of all who may come in without a token
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        scope = {**scope, OPEN: []}
+        refused = _elsewhere(scope["headers"])
+        if refused is not None:
+            await _refuse(send, *refused)
+            return
+        scope = {**scope, OPEN: [], "headers": [each for each in scope["headers"] if each[0] != _RESUMED]}
         if self._tokens is not None:
             given = [value for name, value in scope["headers"] if name == b"authorization"]
             principal = self._tokens.principal(given[0].decode("latin-1")) if len(given) == 1 else None
@@ -122,6 +131,17 @@ class _Guard:
         self._serving.end_client(client_key(scope.get(PRINCIPAL, ""), {SESSION: session}))
 
 
+def _elsewhere(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    """Why a request is refused: it was sent to another name, or by the page of another machine. None: it is not."""
+    told = [(name, value.decode("latin-1")) for name, value in headers]
+    hosts, origins = ([value for name, value in told if name == wanted] for wanted in (b"host", b"origin"))
+    if len(hosts) != 1 or not _HERE.fullmatch(hosts[0]):
+        return 421, "this is served to this machine, by its own names only"
+    if not all(origin.startswith("http://") and _HERE.fullmatch(origin[len("http://") :]) for origin in origins):
+        return 403, "a page of another machine may not ask for this"
+    return None
+
+
 def _user(principal: str) -> AuthenticatedUser:
     """As the SDK knows who may use a session: whoever has begun it."""
     return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
@@ -151,7 +171,10 @@ def http_app(
     """
     executor_of: Callable[[str], Executor] = executor if callable(executor) else lambda _: executor
     serving = Serving(executor_of, options or ServeOptions())
-    app = serving.server.streamable_http_app(streamable_http_path=PATH, max_request_body_size=MAX_BODY)
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # by `_Guard`
+    app = serving.server.streamable_http_app(
+        streamable_http_path=PATH, max_request_body_size=MAX_BODY, transport_security=checked
+    )
     inner = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
