@@ -57,8 +57,8 @@ class Anthropic:
         if content is None:
             raise ValueError("the response has no content")
         blocks = [fields(block, "content[]", **_DUMP) for block in sequence(content, "content")]
-        if blocks and message.get("stop_reason") in _CUT and _is_without_arguments(blocks[-1]):
-            blocks.pop()
+        if blocks and message.get("stop_reason") in _CUT and blocks[-1].get("type") == "tool_use":
+            blocks.pop()  # where an object was cut cannot be seen: a part of its arguments is another call
         return _reply((block, None) for block in blocks)
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:

@@ -55,12 +55,22 @@ def _content_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
     refuse_error(response)
     candidates = sequence(response.get("candidates"), "candidates")
     if not candidates:
-        said = _either(response, "promptFeedback", "prompt_feedback")
-        why = f": {dict(fields(said, 'promptFeedback', **_DUMP))}" if said else ""
+        said = _feedback(response)
+        why = f": {dict(said)}" if said else ""
         raise ValueError(f"the response has no candidates, so there is no message in it{why}"[:500])
     first = fields(candidates[0], "candidates[0]", **_DUMP)
     content = first.get("content")
     return {"role": "model", "parts": []} if content is None else fields(content, "candidates[0].content", **_DUMP)
+
+
+def _feedback(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the API says of the prompt: why it has refused it, if it has."""
+    said = _either(response, "promptFeedback", "prompt_feedback")
+    return fields(said, "promptFeedback", **_DUMP) if said else {}
+
+
+def _refused(event: Mapping[str, Any]) -> bool:
+    return _either(_feedback(event), "blockReason", "block_reason") is not None
 
 
 def _reply(content: Mapping[str, Any]) -> Reply:
@@ -125,7 +135,7 @@ class GeminiCollector:
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         refuse_error(event)
-        if not event.get("candidates") and "parts" not in event:
+        if not event.get("candidates") and "parts" not in event and not _refused(event):
             return []  # only what was used up
         parts = sequence(_content_in(event).get("parts"), "content.parts")
         calls = [call for part in parts if (call := _call_in(part, self._used)) is not None]

@@ -378,6 +378,9 @@ def test_what_was_thought_and_came_to_nothing_is_not_given_back():
         ("anthropic", {"stop_reason": "max_tokens", "content": [
             {"type": "tool_use", "id": "1", "name": "capture", "input": {}},
             {"type": "tool_use", "id": "2", "name": "b", "input": {}}]}),
+        ("anthropic", {"stop_reason": "max_tokens", "content": [
+            {"type": "tool_use", "id": "1", "name": "capture", "input": {}},
+            {"type": "tool_use", "id": "2", "name": "b", "input": {"path": "all"}}]}),  # more may have been to follow
     ],
 )  # fmt: skip
 def test_a_call_that_was_cut_before_its_arguments_is_none(form, reply):

@@ -356,6 +356,7 @@ def test_calls_that_were_given_out_stay_when_the_end_of_responses_does_not_have_
         ("openai-chat", {"choices": [{"delta": 3}]}, "delta is a int, not an object"),
         ("ollama", {"error": "overloaded"}, "overloaded"),
         ("gemini", {"error": {"message": "overloaded"}}, "overloaded"),
+        ("gemini", {"promptFeedback": {"blockReason": "SAFETY"}}, "no candidates.*SAFETY"),
         (None, {}, "cannot be told"),
         (None, "data: [DONE]", "cannot be told"),
         ("openai-chat", "data: [DONE]", "the event is a str, not an object"),
