@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from executor.permission._elsewhere import Elsewhere, Offered
+    from executor.values._approval import Approval
 
 GREETING = 1.0  # seconds for a surface to prove who it is: one that is stopped does not
 
@@ -35,7 +36,7 @@ class _Link:
         self.kind = str(hello.get("kind", ""))
         self.stays = hello.get("stays") is True
         self._shown: set[str] | None = None
-        self._too_long: set[str] = set()
+        self._untold: set[str] = set()
 
     def show(self, offered: dict[str, Offered], origin: str) -> None:
         """Tell what is asked, and what is no more."""
@@ -43,12 +44,20 @@ class _Link:
         for approval_id in shown - offered.keys():
             self.line.send({"closed": approval_id})
         for approval_id, each in offered.items():
-            if approval_id not in shown and not self.line.send({"asked": question_to_json(each.approval, origin)}):
-                self._too_long.add(approval_id)
-            each.seen = each.seen or (self.stays and approval_id not in self._too_long)
+            if approval_id not in shown and not self._tell(each.approval, origin):
+                self._untold.add(approval_id)
+            each.seen = each.seen or (self.stays and approval_id not in self._untold)
         self._shown = set(offered)
         if first:
             self.line.send({"all": True})
+
+    def _tell(self, approval: Approval, origin: str) -> bool:
+        """Whether the question could be sent: of one that cannot, no other one is lost."""
+        try:
+            return self.line.send({"asked": question_to_json(approval, origin)})
+        except Exception as error:  # noqa: BLE001 -- whatever a program has put into it
+            warn(f"A question of {approval.tool} cannot be shown to other processes: {error!r}", error=error)
+            return False
 
 
 class Asking:

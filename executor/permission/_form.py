@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from executor.tools._schema import compiled, explain, in_words
 from executor.values._approval import Approval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from executor.calls._host import Approvals
     from executor.calls._token import CancelToken
     from executor.values._approval import Answer
@@ -103,7 +102,7 @@ def _question(form: Form, problem: str, left: float | None) -> Approval:
         deadline=None if left is None else time.time() + left,
         options=("yes", "no", "comment", "edit"),
         asker=number,  # the answer is for the one call that asks
-        draft={name: told.get("default") for name, told in form.schema.get("properties", {}).items()},
+        draft={name: told.get("default") for name, told in _fields(form.schema).items()},
         secret=form.secret,
         form=form.schema,
     )
@@ -114,7 +113,7 @@ def _text(form: Form, problem: str) -> str:
     if problem:
         lines.append(f"(The last answer does not fit: {problem})")
     required = form.schema.get("required", ())
-    for name, told in form.schema.get("properties", {}).items():
+    for name, told in _fields(form.schema).items():
         mark = "" if name in required else ", optional"
         kind = " or ".join(map(str, told.get("enum", ()))) or told.get("type", "text")
         lines.append(f"  {name} ({kind}{mark}) {told.get('description') or told.get('title') or ''}".rstrip())
@@ -125,8 +124,14 @@ def _text(form: Form, problem: str) -> str:
     return "\n".join(lines)
 
 
+def _fields(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What a schema says of each field; of one that may be anything it may say no more than ``true``."""
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    return {name: told if isinstance(told, Mapping) else {} for name, told in properties.items()}
+
+
 def _filled_in(schema: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    fields: Mapping[str, Any] = schema.get("properties", {})
+    fields = _fields(schema)
     content = {name: told["default"] for name, told in fields.items() if "default" in told}
     if answer.word == "edit":
         return {**content, **{name: value for name, value in answer.value.items() if value is not None}}

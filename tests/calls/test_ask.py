@@ -62,6 +62,7 @@ def executor(person, tmp_path):
         ({"schema": FORM}, "comment: 3", {"n": 3, "m": "a"}),
         ({"schema": FORM}, ("comment", '{"n": 3, "m": "b"}'), {"n": 3, "m": "b"}),
         ({"schema": FORM}, ("edit", {"n": 3, "m": None}), {"n": 3, "m": "a"}),
+        ({"schema": {"type": "object", "properties": {"any": True}}}, "comment: 3", {"any": "3"}),
     ],
 )
 def test_a_tool_gets_what_a_person_says(executor, person, options, said, value):

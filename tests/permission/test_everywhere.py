@@ -199,12 +199,16 @@ def test_a_surface_that_has_died_is_nobody(own_folders):
     assert meeting.names(".surface") == []
 
 
-def test_a_question_that_is_too_long_to_be_sent_is_asked_of_nobody_and_hinders_no_other(monkeypatch):
+@pytest.mark.parametrize(
+    "odd", [{"arguments": {"text": "x" * 10_000}}, {"details": {"agent": object()}}], ids=["too long", "no JSON"]
+)
+def test_a_question_that_cannot_be_sent_is_asked_of_nobody_and_hinders_no_other(monkeypatch, odd):
     monkeypatch.setattr(_meeting, "MAX_MESSAGE", 10_000)
     with Watcher() as surface:
         before = asked(Inbox.shared(), question(n=1))
         first = surface.next("asked")
-        assert asked(Inbox.shared(), question(text="x" * 10_000)).get(timeout=SECONDS).word == "no_channel"
+        approval = Approval(new_approval_id(), "act", **{"arguments": {}, **odd})
+        assert asked(Inbox.shared(), approval).get(timeout=SECONDS).word == "no_channel"
         after = asked(Inbox.shared(), question(n=2))
         for each, answers in ((first, before), (surface.next("asked"), after)):
             assert surface.answer(each.id, "yes")
