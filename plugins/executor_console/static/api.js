@@ -63,7 +63,11 @@ export async function listen(hear) {
     text = blocks.pop();
     for (const block of blocks) {
       const [, kind, data] = /^event: (.*)\ndata: (.*)$/s.exec(block) ?? [];
-      if (kind) hear(kind, (CALLS.has(kind) ? parsed : JSON.parse)(data));
+      try {
+        if (kind) hear(kind, (CALLS.has(kind) ? parsed : JSON.parse)(data));
+      } catch (error) { // one event that cannot be shown ends neither the stream nor those that come after it
+        reportError(error);
+      }
     }
   }
 }

@@ -1,6 +1,6 @@
 // What a tool wants to know: a form of its schema.
 
-import { button, el, escaped, oneLine, parsed, plain } from "./text.js";
+import { button, el, escaped, fitsALine, oneLine, parsed, plain } from "./text.js";
 
 let made = 0;
 
@@ -11,11 +11,11 @@ export function formPanel(question, act) {
   const trouble = el("p.bad", { role: "alert" });
   const send = () => {
     trouble.textContent = "";
-    const content = {};
+    const content = new Map();
     for (const field of fields) {
       try {
         const value = field.read();
-        if (value !== undefined) content[field.name] = value;
+        if (value !== undefined) content.set(field.name, value);
         else if (field.required) throw new Error("is needed");
       } catch (error) {
         trouble.textContent = `${oneLine(field.label)} ${error.message}`;
@@ -23,7 +23,7 @@ export function formPanel(question, act) {
         return;
       }
     }
-    act("edit", content);
+    act("edit", Object.fromEntries(content)); // whatever the fields are called
   };
   return el("fieldset", { "aria-label": "Your answer" },
     question.secret && el("p.hint", {}, "What you type goes to the tool alone: it is not shown, kept, or told to the model."),
@@ -42,7 +42,7 @@ function fieldOf(name, told, required, question) {
 
 function choicesOf(told) {
   if (Array.isArray(told.enum)) return told.enum.map((value, place) => [value, told.enumNames?.[place] ?? value]);
-  return told.oneOf?.every((each) => "const" in each) ? told.oneOf.map((each) => [each.const, each.title ?? each.const]) : null;
+  return told.oneOf?.every((each) => each instanceof Object && "const" in each) ? told.oneOf.map((each) => [each.const, each.title ?? each.const]) : null;
 }
 
 function inputOf(told, common, required, question) {
@@ -66,7 +66,8 @@ function inputOf(told, common, required, question) {
   }
   if (told.type === "string" || told.type === undefined) {
     const type = question.secret || told.format === "password" ? "password" : "text";
-    const input = el("input", { type, autocomplete: "off", ...common, value: type === "password" || !plain(start ?? "") ? "" : start ?? "" });
+    const value = type === "password" || !plain(start ?? "") ? "" : start ?? "";
+    const input = fitsALine(value) ? el("input", { type, autocomplete: "off", ...common, value }) : el("textarea", { rows: "3", spellcheck: "false", ...common, value });
     return [input, () => (input.value === "" ? undefined : input.value)];
   }
   const area = el("textarea", { rows: "3", spellcheck: "false", ...common, value: start === undefined ? "" : escaped(start) });

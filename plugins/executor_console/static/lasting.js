@@ -1,7 +1,7 @@
 // "Always" and "never": the rule that would be stored, shown and to be changed, how far it reaches, and when it ends.
 
 import { post } from "./api.js";
-import { button, el, escaped, plain } from "./text.js";
+import { button, el, escaped, fitsALine, oneLine } from "./text.js";
 
 const SCOPES = { session: "its session", project: "its project", user: "you, in every project" };
 const ENDS = { "": "without end", 3600: "for 1 hour", 28800: "for 8 hours", 86400: "for a day", 604800: "for a week" };
@@ -37,7 +37,7 @@ export function lastingPanel(word, question, act) {
 
 function editedRules(word, rules, question) {
   const inputs = rules.map((rule, place) => {
-    const id = `rule-${++made}`, free = plain(rule);
+    const id = `rule-${++made}`, free = fitsALine(rule);
     const input = free ? el("input.rule", { type: "text", id, value: rule, spellcheck: "false", autocapitalize: "off", autocomplete: "off" })
       : el("input.rule", { type: "text", id, value: escaped(rule), readonly: true });
     return { id, input, free, rule, label: rules.length > 1 ? `Rule ${place + 1} of ${rules.length}` : "The rule that is stored" };
@@ -46,7 +46,7 @@ function editedRules(word, rules, question) {
   let timer, number = 0;
   const read = async () => {
     const now = ++number;
-    const texts = inputs.filter((each) => each.free).map((each) => each.input.value);
+    const texts = inputs.map(({ input, free, rule }) => (free ? input.value : rule));
     const told = await Promise.all(texts.map((rule) => post("rule", { rule, question: texts.length === 1 ? question.id : null }).catch((error) => ({ problems: [error.message] }))));
     if (now === number) reading.replaceChildren(...told.flatMap((each) => readingOf(each, word)));
   };
@@ -63,7 +63,7 @@ function editedRules(word, rules, question) {
 export function readingOf(told, word = "always") {
   const meant = told.means && word === "never" ? told.means.replace(/^allows/, "forbids") : told.means;
   return [
-    meant && el("p", {}, `It ${meant}.`),
+    meant && el("p", {}, `It ${oneLine(meant)}.`),
     told.decides === false && word === "always" && el("p.bad", {}, "It does not cover this call."),
     told.decides === true && word === "always" && el("p.good", {}, "It covers this call."),
     word === "always" && told.covers && el("p.warn", {}, told.covers),

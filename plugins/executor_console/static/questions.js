@@ -32,7 +32,13 @@ export function add(question) {
   if (open.has(question.id)) return;
   const end = question.left === null ? null : performance.now() + question.left * 1000;
   const entry = { question, end, total: Math.max(1, (question.left ?? 0) + question.age) };
-  entry.card = cardOf(entry);
+  try {
+    entry.card = cardOf(entry);
+  } catch (error) { // a form can be anything: it must not hide the questions of others
+    entry.end = null;
+    entry.card = bareCardOf(entry, error);
+    reportError(error);
+  }
   open.set(question.id, entry);
   list.append(entry.card);
   disturb(entry.card);
@@ -76,6 +82,12 @@ function countDown() {
     card.classList.toggle("late", left < 30);
   }
 }
+
+/** A question that cannot be shown as it is meant. */
+const bareCardOf = (entry, { message }) => el("article.card.question", { tabindex: "0", data: { id: entry.question.id } },
+  el("h3", {}, el("code", {}, oneLine(entry.question.tool))),
+  el("p.bad", {}, `This page cannot show what is asked: ${message}. In a terminal, 'toolexec approvals show ${entry.question.id}' does.`),
+  el("div.answers", {}, button("Deny", () => give(entry, "no", null), { class: "deny" })));
 
 function cardOf(entry) {
   const { question } = entry;

@@ -8,7 +8,7 @@ const mark = (character) => `<U+${character.codePointAt(0).toString(16).toUpperC
 
 const counts = (value) => typeof value !== "number" || Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
 const written = (_, value, context) => (counts(value) ? value : context && JSON.rawJSON ? JSON.rawJSON(context.source) : `about ${value}`);
-const textOf = (value) => (JSON.isRawJSON?.(value) ? value.rawJSON : String(value));
+const textOf = (value) => (JSON.isRawJSON?.(value) ? value.rawJSON : value instanceof Object ? JSON.stringify(value) : String(value));
 
 /** A value of JSON in which no number becomes another one: what a script cannot count to stays as it is written. */
 export const parsed = (text) => JSON.parse(text, written);
@@ -21,6 +21,9 @@ export const marked = (text) => visible(text).replace(/\n/g, "⏎\n");
 
 /** Whether there is anything in the text that is not seen as it is. */
 export const plain = (text) => visible(text) === text;
+
+/** Whether a field of one line holds the text as it is: it would drop line breaks unseen. */
+export const fitsALine = (text) => oneLine(text) === textOf(text);
 
 let home = "";
 /** Where the user is at home. */

@@ -22,7 +22,10 @@ LIMIT = 30.0  # seconds in which what is waited for has to come, on the busiest 
 POLICY = {
     "version": "1.2",
     "defaultPolicy": "ask",
-    "whitelist": {"patterns": ["git status *", "ls *"], "tools": ["build", "deploy", "login", "getBackgroundOutput"]},
+    "whitelist": {
+        "patterns": ["git status *", "ls *"],
+        "tools": ["build", "deploy", "fillIn", "login", "getBackgroundOutput"],
+    },
     "blacklist": {"patterns": ["git push --force *", "rm -rf /*"]},
 }
 

@@ -23,6 +23,11 @@ def deploy(args):
     return current_call().ask("Deploy where?", PLACES, timeout=args.get("seconds", 120))
 
 
+def fill_in(args):
+    """Asks for whatever it is told to."""
+    return current_call().ask("Fill in:", args["schema"], timeout=120)
+
+
 def login(args):
     """Asks for a secret."""
     said = current_call().ask("Password for registry.example.org?", secret=True, timeout=120)
@@ -46,6 +51,7 @@ def build(args):
 def executor_register_tools(register):
     """All of them."""
     register("deploy", deploy, schema={"type": "object"})
+    register("fillIn", fill_in, schema={"type": "object"})
     register("login", login, schema={"type": "object"})
     register("build", build, schema={"type": "object"}, auto_background=0)
     register("act", lambda args: "acted", schema={"type": "object"})

@@ -366,3 +366,45 @@ def test_the_keyboard_answers_what_is_selected_and_nothing_else(common):
     expect(card_of(page, "number 1")).to_have_count(0)  # until the page knows it, the keys go to its field
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_a_field_of_one_line_holds_no_text_of_several(scene):
+    _, assistant, page = scene
+    command = "echo 'a\nb'"
+    assistant.call("1", "runCommand", {"command": command})
+    card = card_of(page, "runCommand")
+    press(card, "Always …")
+    expect(card.get_by_label("The rule that is stored")).to_have_value(json.dumps(command))
+    press(card, "Always allow")
+    assistant.call("2", "runCommand", {"command": command})
+    assert [assistant.result(number)["kind"] for number in ("1", "2")] == ["ok", "ok"]
+    fields = {"note": {"type": "string", "default": "a\nb"}, "__proto__": {"type": "string"}, "any": True}
+    assistant.call("3", "fillIn", {"schema": {"type": "object", "properties": fields, "required": ["__proto__"]}})
+    card = card_of(page, "fillIn")
+    expect(card.get_by_label("note")).to_have_value("a\nb")
+    card.get_by_label("__proto__").fill("c")
+    press(card, "Send")
+    assert json.loads(assistant.result("3")["content"]) == {"note": "a\nb", "__proto__": "c"}
+
+
+def test_a_form_that_a_server_has_made_to_be_odd_hides_no_question(scene, inbox):
+    _, assistant, page = scene
+    odd = {"toString": 1}
+    fields = {
+        "text": {"type": "string", "default": odd},
+        "count": {"type": "integer", "default": odd},
+        "pick": {"enum": [odd, "a"], "enumNames": [odd]},
+        "either": {"oneOf": [True]},
+        "one": {"oneOf": [{"const": odd}]},
+    }
+    assistant.call("1", "fillIn", {"schema": {"type": "object", "properties": fields}})
+    inbox(Approval(new_approval_id(), "bad", {}, options=("yes", "no", "edit"), form={"required": 5}))
+    assistant.call("2", "act")
+    expect(page.locator("article.question")).to_have_count(3)
+    expect(card_of(page, "bad")).to_contain_text("toolexec approvals show")
+    assert page.problems
+    page.problems.clear()
+    expect(page.locator("#state")).to_have_text("connected")
+    press(card_of(page, "bad"), "Deny")
+    press(card_of(page, "act"), "Allow once")
+    assert assistant.result("2")["kind"] == "ok"
