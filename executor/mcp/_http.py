@@ -16,6 +16,7 @@ from executor.mcp._current import current
 from executor.mcp._envelope import addressed
 from executor.mcp._failures import Refusal
 from executor.mcp._oauth import LoginNeededError
+from executor.mcp._texts import Halves, in_utf8
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -115,7 +116,7 @@ def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> Non
     most = MAX_ERROR if response.status_code >= 400 else MAX_EVENT
 
     async def aiter_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
-        size, why = 0, ""
+        size, why, halves = 0, "", Halves()
         try:
             async with contextlib.aclosing(plain(chunk_size)) as parts:
                 async for part in parts:
@@ -123,7 +124,8 @@ def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> Non
                     if size > most and not streams:
                         why = f"it has more than {most} bytes"
                         break
-                    yield part
+                    yield halves.without(part)
+                yield halves.rest()
         except httpx2.DecodingError as error:
             why = str(error)
         if why:
@@ -132,10 +134,12 @@ def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> Non
                 broke(unreadable)
             raise unreadable
 
-    whole = response.aread
+    read = response.aread
 
     async def aread() -> bytes:
-        return addressed(await whole(), _asked(response.request)) if response.status_code < 400 else await whole()
+        return (
+            addressed(in_utf8(await read()), _asked(response.request)) if response.status_code < 400 else await read()
+        )
 
     response.aiter_bytes = aiter_bytes  # type: ignore[method-assign, assignment]  # all other ways of reading use it
     response.aread = aread  # type: ignore[method-assign]  # by which httpx itself reads a whole answer

@@ -16,6 +16,7 @@ import mcp.types as t
 from mcp.shared.message import SessionMessage
 
 from executor.mcp._envelope import mended, unreadable
+from executor.mcp._texts import whole
 
 if TYPE_CHECKING:
     from executor.mcp._child import Child
@@ -107,10 +108,10 @@ def _parse(line: bytes) -> t.JSONRPCMessage:
     except ValueError:
         if not line.lstrip().startswith(b"{"):
             raise
-        # Bytes that are no UTF-8 inside a text must not cost the whole answer, nor must one schema cost all tools that
-        # is nested deeper than pydantic reads JSON.
+        # Half a character inside a text, or bytes that are no UTF-8, must not cost the whole answer, nor must one
+        # schema cost all tools that is nested deeper than pydantic reads JSON.
         try:
-            message = json.loads(line.decode("utf-8", "replace"))
+            message = json.loads(whole(line))
         except RecursionError:
             message = unreadable(line, "it is nested too deep")
         except json.JSONDecodeError:

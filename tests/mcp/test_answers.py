@@ -303,3 +303,13 @@ def test_a_server_may_be_spoken_to_in_an_older_revision(bridge_to, small_server)
         "new": "2026-07-28",
         "old": "2025-11-25",
     }
+
+
+@pytest.mark.parametrize(("method", "number"), [("ping", "\ud83d"), ("\ud83d", 7)])
+def test_a_request_with_half_a_character_costs_no_call(bridge_to, raw, method, number):
+    asks = json.dumps({"jsonrpc": "2.0", "id": number, "method": method})
+    bridge = bridge_to({"s": raw()})
+    lines = asks + '\n{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "a\\ud83d"}]}}'
+    assert bridge.call_tool("s", "print", {"text": lines}).content[0].text == "a\ufffd"
+    assert bridge.call_tool("s", "echo", {"text": "works"}).content[0].text == "works"
+    assert bridge.status()["s"].starts == 1

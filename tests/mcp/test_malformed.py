@@ -12,6 +12,7 @@ from executor.mcp import ServerConfig, masked, parse_entry, without_secrets
 from executor.mcp._child import Child
 from executor.mcp._stdio import Streams
 from executor.mcp._tail import Tail
+from executor.mcp._texts import Halves, whole
 
 KEYS = ("command", "args", "env", "url", "httpUrl", "headers", "type", "cwd", "disabled", "envFile")
 TEXT = st.sampled_from(
@@ -58,3 +59,19 @@ def test_messages_are_the_same_in_whatever_pieces_they_come(lines, sizes):
             return len([message async for message in reader])
 
     assert asyncio.run(read()) == sum(b"jsonrpc" in line for line in lines)
+
+
+PARTS = ["\ud83d", "\ude00", "\U0001f600", "\\", "u", "d8", "\\ud83d", "\n", '"', "é"]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=8), st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_half_a_character_becomes_a_mark_wherever_the_text_is_cut(parts, sizes):
+    told = json.dumps("".join(parts)).encode()
+    mended = "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in json.loads(told))
+    halves, read, rest, number = Halves(), b"", told, 0
+    while rest:
+        size = sizes[number % len(sizes)]
+        read += halves.without(rest[:size])
+        rest, number = rest[size:], number + 1
+    assert json.loads(read + halves.rest()) == json.loads(whole(told)) == mended

@@ -154,6 +154,17 @@ def test_an_odd_answer_costs_one_call_at_once_and_is_asked_for_once(bridge_to, s
     assert (server.sessions, bridge.status()["s"].starts) == (1, 1)
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("text", [b"a\\ud83d", b"a\\ude00", b"a\xff"])
+def test_an_answer_with_half_a_character_is_an_answer(bridge_to, server, kind, text):
+    def answer(number):
+        told = b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "%b"}]}}' % (number, text)
+        return Response(b"data: %b\n\n" % told if "stream" in kind else told, media_type=kind)
+
+    server.answer = answer
+    assert bridge_to({"s": {"url": server.url}}).call_tool("s", "do").content[0].text == "a\ufffd"
+
+
 def test_a_session_that_is_refused_in_plain_words_is_begun_anew(bridge_to):
     server = Raw()
     served = _web.Served(server.app, lifespan="off")
