@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.httpstatus import LATER, never_begun, retry_after
+from executor_openapi._hidden import without
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api
 
 MOST_TOLD = 2000  # characters of an error's body: what a model needs to mend its call
+MOST_LOOKED_AT = 64 * 1024  # bytes of it: each is looked at in many ways
 MAX_REDIRECTS = 5
-MASK = b"***"
-SHORTEST_SECRET = 4  # of what is shorter an error would be full
 MAX_DOWNLOAD = 4 * 1024**3  # bytes of a file; a service may send without end
 
 
@@ -38,6 +38,10 @@ class RefusedError(Exception):
         super().__init__(status)
         self.status = status
         self.told = told
+
+
+class ElsewhereError(Exception):
+    """The service redirects to where a request does not follow; in its words, which may hold a secret."""
 
 
 async def answer_of(shown: str, response: httpx2.Response, api: Api, secrets: Collection[str]) -> Any:
@@ -59,7 +63,9 @@ async def answer_of(shown: str, response: httpx2.Response, api: Api, secrets: Co
         body = await body_of(shown, response, api.max_answer)
         if not response.is_success:
             status = response.status_code
-            raise RefusedError(status, error_of(shown, status, response.headers, _without(secrets, body)))
+            raise RefusedError(
+                status, error_of(shown, status, response.headers, without(secrets, _told(body[:MOST_LOOKED_AT])))
+            )
         value = value_of(shown, kind, body, response.charset_encoding)
     if not api.answer_headers:
         return value
@@ -192,18 +198,17 @@ def _text(body: bytes, charset: str | None) -> str:
     return body.decode(known if _CHARSETS.fullmatch(known) else "utf-8", "replace")
 
 
-def _without(secrets: Collection[str], body: bytes) -> bytes:
-    for secret in sorted(secrets, key=len, reverse=True):  # one may hold another
-        if len(secret) >= SHORTEST_SECRET:
-            body = body.replace(secret.encode(), MASK)
-    return body
+def _told(body: bytes) -> str:
+    try:
+        return body.decode(json.detect_encoding(body)).strip()
+    except UnicodeDecodeError:
+        return body.decode("utf-8", "replace").strip()
 
 
 def error_of(
-    shown: str, status: int, headers: Mapping[str, str], body: bytes
+    shown: str, status: int, headers: Mapping[str, str], told: str
 ) -> ToolFailedError | BackendUnavailableError:
     """The error that a status is: 4xx is the call's fault, 5xx and "later" the service's."""
-    told = body.decode("utf-8", "replace").strip()
     if len(told) > MOST_TOLD:
         told = told[:MOST_TOLD] + " …"
     message = f"{shown}: HTTP {status}{f': {told}' if told else ''}"
@@ -213,29 +218,29 @@ def error_of(
     return ToolFailedError(message)
 
 
-def next_url(shown: str, url: str, status: int, location: str | None, method: str) -> str:
+def next_url(url: str, status: int, location: str | None, method: str) -> str:
     """
     Where a redirect leads.
 
     Raises:
-        ToolFailedError: To another place than the service, or it would change the request.
+        ElsewhereError: To another place than the service, or it would change the request.
     """
     if location is None:
-        raise ToolFailedError(f"{shown}: the service redirects (HTTP {status}) without saying where to")
+        raise ElsewhereError(f"the service redirects (HTTP {status}) without saying where to")
     try:
         there = urljoin(url, location)
         old, new = urlsplit(url), urlsplit(there)
         elsewhere = (old.scheme, old.hostname, old.port) != (new.scheme, new.hostname, new.port)
     except ValueError as error:
-        raise ToolFailedError(f"{shown}: the service redirects to something that is no URL ({error})") from error
+        raise ElsewhereError(f"the service redirects to something that is no URL ({error})") from error
     if elsewhere or new.username is not None:
-        raise ToolFailedError(
-            f"{shown}: the service redirects to {new.scheme}://{new.hostname}, which is not where it is configured to "
+        raise ElsewhereError(
+            f"the service redirects to {new.scheme}://{new.hostname}, which is not where it is configured to "
             "be, and is not followed: configure that place as its server if it is meant"
         )
     if status not in (307, 308) and method not in ("GET", "HEAD"):
-        raise ToolFailedError(
-            f"{shown}: the service redirects a {method} (HTTP {status}) to {new.path}, which would drop what was sent; "
+        raise ElsewhereError(
+            f"the service redirects a {method} (HTTP {status}) to {new.path}, which would drop what was sent; "
             "it may have been carried out"
         )
     return there

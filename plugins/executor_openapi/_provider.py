@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from executor import Tool, ToolAnnotations, current_call
 from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
 from executor.threads import LoopThread, fork_safe
-from executor_openapi._answer import MAX_REDIRECTS, RefusedError, answer_of, next_url
+from executor_openapi._answer import MAX_REDIRECTS, ElsewhereError, RefusedError, answer_of, next_url
 from executor_openapi._authorising import Tokens, auths_of
 from executor_openapi._document import DocumentError
+from executor_openapi._hidden import without
 from executor_openapi._reading import described, where, where_of
 from executor_openapi._request import build
 
@@ -199,6 +200,8 @@ class _Connections:
         try:
             async with asyncio.timeout(seconds):
                 return await self._authorised(self._client_of(asyncio.get_running_loop()), request, api)
+        except ElsewhereError as error:
+            raise ToolFailedError(f"{request.shown}: {without(request.secrets, str(error))}") from None
         except TimeoutError:
             raise ToolTimeoutError(f"{request.shown}: no answer within {seconds:g} s") from None
         except httpx2.ConnectError as error:
@@ -209,11 +212,11 @@ class _Connections:
             # Its words quote the header, which may hold a secret.
             raise ToolFailedError(f"{request.shown}: a header has characters that HTTP does not allow") from None
         except httpx2.InvalidURL as error:
-            raise ToolFailedError(f"{request.shown}: the URL cannot be used: {error}") from error
-        except httpx2.HTTPError as error:
-            raise BackendUnavailableError(
-                f"{request.shown}: the connection broke: {error or type(error).__name__}"
-            ) from error
+            words = without(request.secrets, str(error))
+            raise ToolFailedError(f"{request.shown}: the URL cannot be used: {words}") from None
+        except httpx2.HTTPError as error:  # its words may quote what the service sent
+            words = without(request.secrets, str(error)) or type(error).__name__
+            raise BackendUnavailableError(f"{request.shown}: the connection broke: {words}") from None
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
         import httpx2
@@ -253,7 +256,7 @@ class _Connections:
                 if not response.is_redirect:
                     return await answer_of(request.shown, response, api, request.secrets)
                 location = response.headers.get("location")
-                url = next_url(request.shown, url, response.status_code, location, request.method)
+                url = next_url(url, response.status_code, location, request.method)
         raise ToolFailedError(f"{request.shown}: the service redirects more than {MAX_REDIRECTS} times")
 
     def close(self) -> None:

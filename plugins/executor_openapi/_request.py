@@ -106,9 +106,14 @@ def _url(server: str, path: str, query: list[Pair]) -> str:
 def _segment(parameter: Parameter, value: Any) -> str:
     """A value as a part of a path."""
     text = joined(value, parameter.style, parameter.explode, as_json=parameter.as_json)
-    if text in ("", ".", ".."):
+    written = _in_path(parameter, value, text)
+    if not text or written in (".", ".."):
         # The path would become another operation's.
         raise ToolFailedError(f"The argument {parameter.argument!r} is {text!r}, which cannot be part of a path")
+    return written
+
+
+def _in_path(parameter: Parameter, value: Any, text: str) -> str:
     if parameter.style == "label":
         if isinstance(value, list | dict) and parameter.explode:
             text = text.replace(",", ".")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import html
 import json
 import socket
 import threading
+import time
+import traceback
+import urllib.parse
 
 import pytest
 
@@ -13,6 +18,7 @@ from executor import PluginRegistry
 from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
 from executor_openapi import Api, _authorising, _reading
 from executor_openapi._document import DocumentError, parse
+from executor_openapi._hidden import without
 from executor_openapi._provider import OpenAPIProvider
 
 
@@ -177,6 +183,71 @@ def test_a_secret_that_the_service_gives_back_is_in_no_error(described, raw, mon
         pets.call_tool("pets", "t", {})
     assert "s3cr3t" not in str(caught.value)
     assert "dXMvZXI6" not in str(caught.value)
+
+
+AWKWARD = 'ké/y"+a b\\z'
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        str,
+        json.dumps,
+        lambda text: json.dumps(json.dumps(text)),
+        lambda text: json.dumps(text, ensure_ascii=False).replace("/", "\\/"),
+        urllib.parse.quote,
+        urllib.parse.quote_plus,
+        lambda text: urllib.parse.quote(text, safe="").lower(),
+        lambda text: urllib.parse.quote(urllib.parse.quote(text)),
+        html.escape,
+        lambda text: base64.b64encode(text.encode()).decode(),
+    ],
+)
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16"])
+def test_a_secret_is_in_no_error_however_it_is_written(described, raw, monkeypatch, write, charset):
+    monkeypatch.setenv("KEY", f"user:{AWKWARD}")
+    pets = described({"/a": get()}, auth={"kind": "basic", "name": "", "env": "KEY"})
+    raw.answer = said(f"<{write(AWKWARD)}>".encode(charset), "400 Bad", "text/plain")
+    with pytest.raises(ToolFailedError) as caught:
+        pets.call_tool("pets", "t", {})
+    assert "<***>" in str(caught.value).replace('"', "").replace("\\", "")
+
+
+def test_a_secret_is_looked_for_in_no_time_in_what_looks_like_it():
+    began = time.perf_counter()
+    for odd in ("\\", "%25", "&#0", "a", "%"):
+        assert without({"aaaaaaaaaaaaaab", AWKWARD}, odd * 20_000) == odd * 20_000
+    assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("status", ["302 Found", "303 See Other"])
+@pytest.mark.parametrize("place", ["http://{}.example/", "/{}"])
+def test_a_secret_in_a_redirect_is_not_told(described, raw, monkeypatch, status, place):
+    monkeypatch.setenv("KEY", "s3cr3t-4711")
+    pets = described({"/a": {"post": get()["get"]}}, auth={"kind": "bearer", "name": "", "env": "KEY"})
+    raw.answer = b"HTTP/1.1 %b\r\nLocation: %b\r\nContent-Length: 0\r\n\r\n" % (
+        status.encode(),
+        place.format("s3cr3t-4711").encode(),
+    )
+    with pytest.raises(ToolFailedError, match=r"redirects.*\*\*\*") as caught:
+        pets.call_tool("pets", "t", {})
+    assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_label_that_would_be_a_way_up_is_refused(described, raw):
+    parameter = {
+        "name": "at",
+        "in": "path",
+        "required": True,
+        "style": "label",
+        "explode": True,
+        "schema": {"type": "array", "items": {"type": "string"}},
+    }
+    told = get()["get"] | {"parameters": [parameter]}
+    pets = described({"/a/{at}/b": {"get": told}})
+    with pytest.raises(ToolFailedError, match="cannot be part of a path"):
+        pets.call_tool("pets", "t", {"at": ["", ""]})
+    assert raw.seen == []
 
 
 @pytest.mark.parametrize("body", [b'{"a": NaN}', b"[Infinity]", b"1e999"])
