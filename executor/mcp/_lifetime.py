@@ -12,7 +12,7 @@ import contextlib
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from executor.errors import BackendUnavailableError
 from executor.mcp._tail import Tail
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientRequestContext
 
+    from executor.mcp._call import Call
     from executor.mcp._child import Program
     from executor.mcp._failures import Refusal
     from executor.mcp._session import Session
@@ -61,6 +62,7 @@ class Lifetime:
         answered: How many requests it has answered.
         refusal: What went wrong last over HTTP with a request that belongs to no call.
         suspect: Whether a call was given up since it last said anything.
+        waited_for: The calls that it may have been busy with when it was first asked whether it still is there.
         over: Set once it is to end.
         limit: What ends its start.
         wanted: Whether its end, if it has come, was asked for.
@@ -81,6 +83,7 @@ class Lifetime:
         self.answered = 0
         self.refusal: Refusal | None = None
         self.suspect = False
+        self.waited_for: set[Call[Any]] | None = None
         self.wanted = False
         self.problem: str | None = None
 
@@ -91,6 +94,15 @@ class Lifetime:
         self.over.set()
         if self.limit is not None and not self.ready.done():
             self.limit.cancel()
+
+    def heard(self) -> None:
+        """It said something."""
+        self.suspect, self.waited_for = False, None
+
+    def ask(self) -> None:
+        """Ask it to say anything; nobody waits for that yet."""
+        if self._session is not None:
+            self._session.ask()
 
     async def responds(self) -> bool:
         """Whether it says anything when it is asked for no more than that."""

@@ -15,7 +15,7 @@ from executor.mcp._tail import Tail
 from executor.mcp._values import Listing, ServerConfig, ServerStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
 
     import mcp.types as t
     from mcp import Client
@@ -59,6 +59,7 @@ class Server:
         self._owner: asyncio.Task[None] | None = None  # of the last lifetime, over or not
         self._tail = Tail()  # of the last lifetime
         self._calls: set[Call[Any]] = set()
+        self._working: set[asyncio.Task[Any]] = set()
         self._problem: str | None = None
         self._starts = self._answered = 0
         self._fruitless = 0  # lifetimes in a row that ended by themselves without an answered request
@@ -72,7 +73,7 @@ class Server:
 
     # Requests ----------------------------------------------------------------------------------------------------
 
-    async def request(self, call: Call[T], do: Callable[[Client], Awaitable[T]]) -> T:
+    async def request(self, call: Call[T], do: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
         """
         What *do* gets from the client; the server is started first if it does not run.
 
@@ -88,11 +89,11 @@ class Server:
         try:
             if life is None or life.client is None:
                 life = await self._alive()
-            elif life.suspect and len(self._calls) == 1 and not await life.responds():
-                self._drop(life)  # it hangs, and nobody else waits for it
+            elif life.suspect and await self._hangs(life, call):
+                self._drop(life)
                 life = await self._alive()
             try:
-                value = await do(_client_of(life))
+                value = await self._worked(do(_client_of(life)))
             except Exception as error:
                 from executor.mcp import _failures  # imports the SDK, which is there once something was answered
 
@@ -102,7 +103,7 @@ class Server:
                 self._drop(life)
                 life = await self._alive()
                 call.refusal = None
-                value = await do(_client_of(life))
+                value = await self._worked(do(_client_of(life)))
         except asyncio.CancelledError:
             if life is not None and self.config.transport == "stdio":
                 life.suspect = True
@@ -115,6 +116,32 @@ class Server:
         finally:
             self._calls.discard(call)
             self._watch_idleness()
+
+    async def _hangs(self, life: Lifetime, call: Call[Any]) -> bool:
+        """Whether it says nothing any more, though it was asked to, and is not busy with what somebody waits for."""
+        if life.waited_for is None:
+            life.waited_for = self._calls - {call}
+        if life.waited_for & self._calls:
+            life.ask()
+            return False
+        return not await life.responds()
+
+    async def _worked(self, work: Coroutine[Any, Any, T]) -> T:
+        """What *work* comes to. Who gives it up does not wait until the server, which may not read, was told."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._working.add(task)  # or it could be lost half done
+        task.add_done_callback(self._forget)
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        return task.result()
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._working.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody else may look at it
 
     async def listed(self, call: Call[Listing]) -> Listing:
         """What it offers, fetched when it was started, or since it said that something changed."""

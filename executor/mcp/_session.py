@@ -104,34 +104,31 @@ class Session:
 
     def heard(self) -> None:
         """It said something."""
-        self._life.suspect = False
+        self._life.heard()
+        if self._pinging is not None and self._pinging.done():
+            self._pinging = None
 
     def lost(self) -> None:
         """Nothing comes from it any more."""
         self._life.end(wanted=False)
 
     async def responds(self) -> bool:
-        """Whether it says anything when it is asked for no more than that; asked once for all who want to know."""
-        if self._pinging is None:
-            self._pinging = asyncio.get_running_loop().create_task(self._ping(), context=contextvars.Context())
-            self._pinging.add_done_callback(self._pinged)
-        return await asyncio.shield(self._pinging)
+        """Whether it says anything when it is asked for no more than that."""
+        return await asyncio.shield(self.ask())
 
-    def _pinged(self, _: asyncio.Task[bool]) -> None:
-        self._pinging = None
+    def ask(self) -> asyncio.Task[bool]:
+        """Ask it for no more than that; once for all who want to know, until it says something."""
+        if self._pinging is None or (self._pinging.done() and not self._life.suspect):
+            self._pinging = asyncio.get_running_loop().create_task(self._ping(), context=contextvars.Context())
+        return self._pinging
 
     async def _ping(self) -> bool:
         client = self._life.client
         if client is None:
             return False
-        with anyio.move_on_after(PING_SECONDS):
-            try:
-                if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                    await client.session.send_discover(client.protocol_version)
-                else:
-                    await client.session.send_ping()
-            except MCPError:
-                pass  # that it does not know the request is an answer too
+        asked = asyncio.get_running_loop().create_task(_ask(client))
+        await asyncio.wait({asked}, timeout=PING_SECONDS)
+        asked.cancel()  # not waited for: the server may not read that either
         return not self._life.suspect
 
     # What it offers ----------------------------------------------------------------------------------------------
@@ -195,6 +192,14 @@ class Session:
             with contextlib.suppress(MCPError), anyio.move_on_after(self._config.start_timeout):
                 await self._fetch(client)
             self._listener.changed(what)
+
+
+async def _ask(client: Client) -> None:
+    with contextlib.suppress(MCPError):  # that it does not know the request is an answer too
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            await client.session.send_discover(client.protocol_version)
+        else:
+            await client.session.send_ping()
 
 
 async def _believed(name: str, result: t.CallToolResult) -> None:

@@ -115,6 +115,53 @@ def test_a_server_that_hangs_is_started_again_at_its_next_use(pair, monkeypatch)
         os.kill(pid, 0)
 
 
+def test_a_server_that_hangs_is_started_again_though_it_is_never_used_by_one_alone(pair, monkeypatch):
+    from executor.mcp import _session
+
+    monkeypatch.setattr(_session, "PING_SECONDS", 0.3)
+    bridge, _ = pair
+    os.kill(bridge.status()["loud"].pid, signal.SIGSTOP)
+    answered, begun = [], threading.Barrier(2)
+
+    def call(offset):
+        begun.wait()
+        for attempt in range(40):
+            try:
+                seconds = 0.8 + offset if attempt == 0 else 0.8
+                answered.append(bridge.call_tool("loud", "echo", {"text": "works"}, timeout=seconds))
+                return
+            except (ToolTimeoutError, BackendUnavailableError):
+                pass
+
+    threads = [threading.Thread(target=call, args=(offset,)) for offset in (0.0, 0.4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [answer.content[0].text for answer in answered] == ["works", "works"]
+    assert bridge.status()["loud"].starts == 2
+
+
+def test_a_server_that_reads_nothing_any_more_is_started_again_whatever_it_has_not_read(pair, monkeypatch):
+    from executor.mcp import _session
+
+    monkeypatch.setattr(_session, "PING_SECONDS", 0.3)
+    bridge, _ = pair
+    with pytest.raises(ToolTimeoutError):
+        bridge.call_tool("loud", "stop", timeout=0.5)
+
+    def fill():
+        with pytest.raises((ToolTimeoutError, BackendUnavailableError)):
+            bridge.call_tool("loud", "echo", {"text": "x" * 1_000_000}, timeout=0.5)
+
+    threads = [threading.Thread(target=fill) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bridge.call_tool("loud", "echo", {"text": "works"}, timeout=20).content[0].text == "works"
+
+
 def test_a_server_that_is_only_slow_is_not(pair, tmp_path):
     bridge, _ = pair
     pid = bridge.status()["loud"].pid
