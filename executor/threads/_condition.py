@@ -34,6 +34,7 @@ class Entered(RLock):
     """
 
     def __init__(self) -> None:
+        super().__init__()  # where a program has put another lock in place of Python's, it has something to do
         self._told: list[Callable[[None], object]] = []  # guarded by this
 
     def wait(self, timeout: float | None = None) -> bool:
