@@ -145,7 +145,7 @@ def _of_tree(tree: str, seen: _Seen) -> Iterator[str]:
     git = os.path.join(tree, ".git")
     if os.path.islink(git) or os.path.isfile(git):
         yield git  # it says where the repository is
-    if os.path.isdir(git) and not _is_empty(git):  # else it is what stands there to be closed
+    if os.path.isdir(git):
         yield from _in_its_place(tree, seen)
     repository = _repository(git)
     if repository is not None:
@@ -163,13 +163,6 @@ def _in_its_place(tree: str, seen: _Seen) -> Iterator[str]:
             yield path
             return
     yield from _own(tree, tree, seen)
-
-
-def _is_empty(folder: str) -> bool:
-    try:
-        return not os.listdir(folder)
-    except OSError:  # a command may have seen to that
-        return False
 
 
 def _can_be_passed(path: str) -> bool:

@@ -288,20 +288,6 @@ def test_no_box_makes_a_working_tree_a_repository_itself(project, bubblewrap, th
     assert git(project, "log", "--format=%s") == "1\n"
 
 
-def test_nor_does_one_whose_repository_a_box_has_made_unreadable(project, monkeypatch):
-    monkeypatch.setattr(os, "listdir", refusing(project / ".git", os.listdir))
-    assert "refs" in closed(project)
-
-
-def refusing(folder, listdir):
-    def refused(path):
-        if path == str(folder):
-            raise PermissionError
-        return listdir(path)
-
-    return refused
-
-
 def test_nor_one_of_a_repository_below(project, bubblewrap):
     with_a_nested_repository(project)
     in_a_box(project, f"cd vendor/lib; {ITSELF}")
