@@ -24,8 +24,6 @@ COMMON = "commondir"  # of a repository: the folder that its configuration and h
 OWN_CONFIG = "config.worktree"  # of one working tree, where the configuration says that each has one
 # Of a repository: what a rebase, or a row of commits to be picked, has yet to do. git runs what stands there.
 _BEGUN = ("rebase-merge", "rebase-apply", "sequencer")
-# What git looks for in a folder that is to be a repository, beside HEAD: folders that can be passed.
-PASSED = ("refs", "objects")
 _LONGEST_LINE = 1 << 14  # bytes of a file that holds one path
 _LOOKS = 5  # that each repository takes at least
 _MOST_LINKED = 10_000  # working trees of one repository
@@ -145,32 +143,9 @@ def _of_tree(tree: str, seen: _Seen) -> Iterator[str]:
     git = os.path.join(tree, ".git")
     if os.path.islink(git) or os.path.isfile(git):
         yield git  # it says where the repository is
-    if os.path.isdir(git):
-        yield from _in_its_place(tree, seen)
     repository = _repository(git)
     if repository is not None:
         yield from _of_repository(tree, repository, seen)
-
-
-def _in_its_place(tree: str, seen: _Seen) -> Iterator[str]:
-    """
-    What keeps *tree* from being a repository itself: git takes it for one where ``.git`` is none any more.
-
-    A command can have it be none, because git replaces HEAD.
-    """
-    for path in (os.path.join(tree, name) for name in PASSED):
-        if not _can_be_passed(path):
-            yield path
-            return
-    yield from _own(tree, tree, seen)
-
-
-def _can_be_passed(path: str) -> bool:
-    """Whether anybody may, but root. What is made in its place, so that it can be closed, nobody may."""
-    try:
-        return bool(os.stat(path).st_mode & 0o111)
-    except OSError:
-        return False
 
 
 def _repository(git: str) -> str | None:

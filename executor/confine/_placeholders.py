@@ -13,7 +13,7 @@ if sys.platform != "win32":  # where there are no boxes, and only that is to be 
     import fcntl
 
 from executor.confine import _kernel, _records
-from executor.confine._closed import COMMON, OWN_CONFIG, PASSED
+from executor.confine._closed import COMMON, OWN_CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -30,8 +30,7 @@ _MARK = stat.S_ISVTX
 class Placeholders:
     """
     A placeholder is an empty folder, whatever it stands for: git would add an empty file. Only what git itself reads is
-    a file, which says what git takes for granted, or nothing: at a folder git stops. One that would make its folder a
-    repository cannot be passed, which git asks for. It is marked, and its time of
+    a file, which says what git takes for granted, or nothing: at a folder git stops. It is marked, and its time of
     change is 0: what somebody else made or filled stays. All methods are called while the boxes' folder is held.
 
     Args:
@@ -61,7 +60,7 @@ class Placeholders:
                     with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
                         _records.write_all(placeholder.fileno(), told)
                 else:
-                    os.mkdir(name, (0o444 if name in PASSED else 0o777) | _MARK, dir_fd=folder)
+                    os.mkdir(name, 0o777 | _MARK, dir_fd=folder)
                 os.utime(name, (0, 0), dir_fd=folder, follow_symlinks=False)
 
     def remove(self) -> None:

@@ -269,7 +269,7 @@ def test_no_box_writes_it(project, bubblewrap, case):
 # HEAD is replaced with each switch of a branch. Without it git looks on, and first in the folder itself.
 ITSELF = r"""
 mv .git/HEAD .git/no; echo 'ref: refs/heads/main' > HEAD; mkdir -p objects refs; chmod 755 objects refs
-printf '[core]\nrepositoryFormatVersion = 0\nbare = false\nworkTree = .\nfsmonitor = "touch evil; false"\n' > config
+printf '[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tworkTree = .\n\tfsmonitor = "touch evil; false"\n' > config
 mkdir -p hooks; printf '#!/bin/sh\ntouch evil\n' > hooks/post-index-change; chmod +x hooks/post-index-change
 ls -d HEAD
 """
