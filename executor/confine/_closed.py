@@ -27,7 +27,7 @@ _BEGUN = ("rebase-merge", "rebase-apply", "sequencer")
 _LONGEST_LINE = 1 << 14  # bytes of a file that holds one path
 _LOOKS = 5  # that each repository takes at least
 _MOST_LINKED = 10_000  # working trees of one repository
-_MOST_REPOSITORIES = 250  # in one place; what is beyond is closed as a whole
+MOST_REPOSITORIES = 250  # in one place; what is beyond is closed as a whole
 
 
 class _Seen(NamedTuple):
@@ -80,8 +80,8 @@ def begun(project: str, nested: Repositories, real: Real) -> tuple[str, ...]:
         OSError: It cannot be told now, and may be soon.
     """
     found: dict[str, None] = {}
-    named = (os.path.join(tree, ".git") for tree in (project, *nested.trees[:_MOST_REPOSITORIES]))
-    for git in (*named, *nested.bare[:_MOST_REPOSITORIES]):
+    named = (os.path.join(tree, ".git") for tree in (project, *nested.trees[:MOST_REPOSITORIES]))
+    for git in (*named, *nested.bare[:MOST_REPOSITORIES]):
         with contextlib.suppress(UnclearError):  # then the working tree is closed as a whole
             if (repository := _repository(git)) is not None:
                 found |= dict.fromkeys(_begun_in(repository, real))
@@ -99,8 +99,8 @@ def _begun_in(repository: str, real: Real) -> Iterator[str]:
 def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield os.path.join(project, ".toolexec")
     yield from nested.unseen
-    yield from nested.trees[_MOST_REPOSITORIES:]
-    yield from nested.bare[_MOST_REPOSITORIES:]
+    yield from nested.trees[MOST_REPOSITORIES:]
+    yield from nested.bare[MOST_REPOSITORIES:]
     places = Places.now()
     below = f"{project}/"
     ours = (path for path in places.all_own if real.entry(path).startswith(below) or real(path).startswith(below))
@@ -118,9 +118,9 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
         if (repository := _repository(os.path.join(tree, ".git"))) is not None:
             yield from _or_whole(project, _own(tree, repository, seen))
     seen = seen._replace(effort=seen.others)
-    for tree in nested.trees[:_MOST_REPOSITORIES]:
+    for tree in nested.trees[:MOST_REPOSITORIES]:
         yield from _or_whole(tree, _of_tree(tree, seen))
-    for repository in nested.bare[:_MOST_REPOSITORIES]:
+    for repository in nested.bare[:MOST_REPOSITORIES]:
         yield from _or_whole(repository, _of_repository(repository, repository, seen))
 
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine import _bubblewrap, _folders, _mounts
 from executor.confine._claims import Claims
-from executor.confine._closed import begun, unwritable
+from executor.confine._closed import MOST_REPOSITORIES, begun, unwritable
 from executor.confine._disk import Disk
 from executor.confine._environment import clean
 from executor.confine._files import check_program
 from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
+from executor.confine._kept_repositories import kept
 from executor.confine._mounted import mounts
 from executor.confine._placeholders import Placeholders, kept_there
 from executor.confine._places import Places, secrets
@@ -155,6 +156,8 @@ class Wrapped:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:
                 raise _unlaid(self.profile, error) from error
+        if self.profile.name != "read":
+            kept((self.profile.project, *nested.trees[:MOST_REPOSITORIES]), self.until_over)
         kept_there((path for kind, path in plan.mounts if kind is _mounts.Kind.FIXED), self.until_over)
         return plan
 

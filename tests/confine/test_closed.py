@@ -15,7 +15,7 @@ from executor.confine._places import Places
 from executor.confine._repositories import Repositories, below
 
 GIT = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main"]
-USUAL = {".toolexec", "refs", ".git/commondir", ".git/hooks", ".git/config"}
+USUAL = {".toolexec", ".git/commondir", ".git/hooks", ".git/config"}
 
 
 def git(folder, *words):
@@ -116,7 +116,7 @@ def named(repository, *names):
 
 
 CASES = {
-    "a repository below it": (with_a_nested_repository, USUAL | named("vendor/lib/.git") | {"vendor/lib/refs"}),
+    "a repository below it": (with_a_nested_repository, USUAL | named("vendor/lib/.git")),
     "a bare one": (with_a_bare_repository, USUAL | named("data/origin.git")),
     "a working tree below it": (
         with_a_nested_working_tree,
@@ -268,37 +268,59 @@ def test_no_box_writes_it(project, bubblewrap, case):
 
 # HEAD is replaced with each switch of a branch. Without it git looks on, and first in the folder itself.
 ITSELF = r"""
-mv .git/HEAD .git/no; echo 'ref: refs/heads/main' > HEAD; mkdir -p objects refs; chmod 755 objects refs
-printf '[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tworkTree = .\n\tfsmonitor = "touch evil; false"\n' > config
-mkdir -p hooks; printf '#!/bin/sh\ntouch evil\n' > hooks/post-index-change; chmod +x hooks/post-index-change
+echo 'ref: refs/heads/main' > HEAD; mkdir -p objects refs hooks
+printf '[core]\nrepositoryFormatVersion = 0\nbare = false\nworkTree = .\nfsmonitor = "touch evil; false"\n' > config
+printf '#!/bin/sh\ntouch evil\n' > hooks/post-index-change; chmod +x hooks/post-index-change
 ls -d HEAD
 """
+TAKEN = {
+    "HEAD": "mv .git/HEAD .git/no",
+    "HEAD, now a folder": "rm .git/HEAD; mkdir .git/HEAD",
+    "HEAD, now nonsense": "echo nonsense > .git/HEAD",
+    "HEAD, now a link to nowhere": "ln -sf nowhere .git/HEAD",
+    "refs": "mv .git/refs .git/no",
+    "objects, now a file": "mv .git/objects .git/no; touch .git/objects",
+    "what may be passed": "chmod 000 .git/refs",
+    "all of it": "chmod 000 .git",
+}
 
 
-@pytest.mark.parametrize("there", [(), ("refs",), ("objects",), ("refs", "objects")])
-def test_no_box_makes_a_working_tree_a_repository_itself(project, bubblewrap, there):
-    for name in there:
-        (project / name).mkdir()
-        (project / name / "own").write_text("")
-    _, said = in_a_box(project, ITSELF)
+@pytest.mark.parametrize("case", TAKEN)
+def test_no_box_leaves_a_working_tree_that_is_a_repository_itself(project, bubblewrap, case):
+    _, said = in_a_box(project, TAKEN[case] + ITSELF)
     assert "HEAD" in said
+    git_itself = subprocess.run(
+        ["git", "rev-parse", "--absolute-git-dir"], cwd=project, capture_output=True, text=True, check=False
+    )
     subprocess.run(["git", "status"], cwd=project, capture_output=True, check=False)
+    assert git_itself.stdout == f"{project}/.git\n"
     assert not (project / "evil").exists()
-    (project / ".git" / "no").rename(project / ".git" / "HEAD")
-    assert git(project, "log", "--format=%s") == "1\n"
+    assert (project / ".git" / "HEAD").read_text().startswith("ref: refs/heads/")
 
 
 def test_nor_one_of_a_repository_below(project, bubblewrap):
     with_a_nested_repository(project)
-    in_a_box(project, f"cd vendor/lib; {ITSELF}")
+    in_a_box(project, f"cd vendor/lib; {TAKEN['HEAD']}; {ITSELF}")
     subprocess.run(["git", "status"], cwd=project / "vendor/lib", capture_output=True, check=False)
     assert not (project / "vendor/lib/evil").exists()
 
 
-def test_what_keeps_a_working_tree_from_that_is_in_nobodys_way(project, bubblewrap):
-    line = "find refs; tar cf /dev/null refs a; git add -A; git status --short; git diff HEAD"
-    assert in_a_box(project, line) == (0, "refs\n")
-    assert not (project / "refs").exists()
+def test_a_repository_that_cannot_be_made_one_again_is_told(project, bubblewrap, monkeypatch, caplog):
+    from executor.confine import _kept_repositories
+
+    def refused(*_):
+        raise PermissionError(1, "not permitted")
+
+    monkeypatch.setattr(_kept_repositories.os, "chmod", refused)
+    in_a_box(project, TAKEN["HEAD"])
+    assert f"left {project}/.git as no repository" in caplog.text
+
+
+def test_what_git_does_to_its_own_is_left_alone(project, bubblewrap):
+    line = "git checkout -q -b other && git checkout -q --detach && ls && git pack-refs --all"
+    assert in_a_box(project, line) == (0, "a\n")
+    assert len((project / ".git" / "HEAD").read_text()) == 41
+    assert sorted(path.name for path in (project / ".git").iterdir() if path.name.startswith("HEAD")) == ["HEAD"]
 
 
 def test_the_file_in_which_a_repository_is_named_is_not_replaced(project, bubblewrap):

@@ -24,8 +24,8 @@ POLICY = {
     },
 }
 COUNTED = 100_000
-# As often as one could count so far in the meantime, here and now. About 15 is seen; what grows with the square is far more.
-LIMIT = 40
+# As often as one could count so far in the meantime, here and now. 15 to 40 are seen, as busy as the machine is; what grows with the square is far more.
+LIMIT = 60
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -176,7 +176,8 @@ def test_pieces_in_any_order_raise_nothing_and_take_no_time(policy, pieces):
 def test_bytes_are_never_allowed(policy, data):
     for command in (data.decode("utf-8", "surrogateescape"), data.decode("latin-1"), data):
         decision = policy.decide("cli_based_tool", {"command": command})
-        assert decision.verdict in ("ask", "deny") or str(command).split()[0] in ("git", "ls")
+        runs_nothing = all(part.words == (":",) for part in decision.parts)  # "a=" does
+        assert decision.verdict in ("ask", "deny") or runs_nothing or str(command).split()[0] in ("git", "ls")
 
 
 json_values = st.recursive(
