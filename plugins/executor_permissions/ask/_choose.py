@@ -33,7 +33,7 @@ def choose_channel(
     if name is None or (name == "console" and not terminal):
         return None
     places = policy.places
-    return make_channel(name, policy.channel, project=places.project, home=places.home, state_dir=state_dir)
+    return make_channel(name, policy.channel, project=places.base, home=places.home, state_dir=state_dir)
 
 
 def make_channel(

@@ -357,9 +357,10 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
     protected |= {os.path.realpath(folder) for folder in (user_file().parent, *own_folders())}
     protected |= kept_own()
     protected.add(os.path.join(home_path, ".config", "toolexec"))  # noqa: PTH118 -- text
-    folder = folder_of(sources[0].value.get("channel") or {}, str(root), home_path)
+    base = Places(str(root), home_path).base
+    folder = folder_of(sources[0].value.get("channel") or {}, base, home_path)
     if folder is not None:
-        problem = unfit_folder(folder, str(root), home_path)
+        problem = unfit_folder(folder, base, home_path)
         if problem is not None:
             raise failure(sources[0].path, [sources[0].where(("channel", "base_path")) + problem])
         protected |= {str(folder), os.path.realpath(folder)}

@@ -374,6 +374,12 @@ def test_started_at_the_root_nothing_is_the_projects(at_home, tmp_path, monkeypa
     assert plugin.policy.decide("writeFile", {"path": "made"}, cwd="/").verdict == "ask"
 
 
+def test_without_a_project_a_channels_folder_is_below_the_folder_that_one_is_in(at_home, tmp_path):
+    channel = {"type": "file", "base_path": "asked"}
+    plugin = PermissionPlugin(policy={"channel": channel}, state_dir=tmp_path / "state", terminal=False)
+    assert str(tmp_path / "me" / "asked") in plugin.policy.places.protected
+
+
 def test_without_a_project_rules_are_no_problem_and_the_starter_loads(at_home, tmp_path):
     assert [
         problem for problem in at_home.policy.problems if "python" not in problem and "project's own" not in problem
