@@ -447,7 +447,9 @@ def test_project_may_forbid_at_once_and_allow_only_when_it_is_trusted(run, run_j
     assert run("call", "runCommand", "command=rm -rf nothing", "--yes").exit_code == 3
     assert run("call", "runCommand", "command=true").exit_code == 3
     assert {rule["list"] for rule in run_json("permissions", "show")["rules"] if not rule["in_force"]} == {"whitelist"}
-    assert run("permissions", "trust").exit_code == 0
+    trusted = run("permissions", "trust")
+    assert trusted.exit_code == 0
+    assert all(rule in trusted.output for rule in RULES["whitelist"]["patterns"]), "what is trusted is seen"
     assert run("call", "runCommand", "command=true").exit_code == 0
     assert all(rule["in_force"] for rule in run_json("permissions", "show")["rules"])
     assert run("permissions", "untrust", str(project)).exit_code == 0

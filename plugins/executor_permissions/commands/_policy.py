@@ -26,7 +26,7 @@ from executor.cli import (
 )
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
-from executor_permissions.commands._edit import add_rule, remove_rule, rules
+from executor_permissions.commands._edit import add_rule, remove_rule, rules, rules_of
 from executor_permissions.judge._rules import NO_PROJECT
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
@@ -180,6 +180,9 @@ def trust_command(app: App, folder: Path | None) -> None:
     if not plugin.trust_project():
         raise CliError(f"{path}: there is no such file: a project without one needs no trust")
     app.screen.result(f"what {path} allows now holds, until the file changes")
+    allowed = [rule for rule in rules_of(_source.read_source(path)) if rule.list == "whitelist"]
+    if allowed:
+        app.screen.table(("of", "rule", "at"), [(rule.key, rule.rule, rule.where) for rule in allowed])
 
 
 def _project(folder: Path | None) -> Path:
