@@ -87,7 +87,9 @@ def project_file(project: str | Path) -> Path:
 
 
 def files_above(project: str | Path, home: str | Path | None = None) -> list[Path]:
-    """The policy files of the folders above *project*, the nearest first."""
+    """The policy files of the folders above *project*, the nearest first; without one, that of the working folder."""
+    if str(project) == NO_PROJECT:
+        return [path for path in (project_file(Path.cwd().resolve()),) if is_meant(path)]
     return [path for path in map(project_file, _possible(Path(project).resolve().parent, home)) if is_meant(path)]
 
 

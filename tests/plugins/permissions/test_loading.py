@@ -374,6 +374,16 @@ def test_started_at_the_root_nothing_is_the_projects(at_home, tmp_path, monkeypa
     assert plugin.policy.decide("writeFile", {"path": "made"}, cwd="/").verdict == "ask"
 
 
+def test_what_a_file_in_the_home_folder_forbids_holds_for_who_is_started_there(at_home, tmp_path):
+    (tmp_path / "me" / ".toolexec").mkdir()
+    told = {"blacklist": {"patterns": ["ls ${project}/x"]}, "whitelist": {"tools": ["build"]}}
+    (tmp_path / "me" / ".toolexec" / "permissions.json").write_text(json.dumps(told))
+    policy = PermissionPlugin(tmp_path / "own.json", state_dir=tmp_path / "state", terminal=False).policy
+    assert policy.decide("runCommand", {"command": f"ls {tmp_path}/me/x"}).verdict == "deny"
+    assert policy.decide("runCommand", {"command": "ls"}).verdict == "allow"
+    assert policy.decide("build", {}).verdict == "ask"
+
+
 def test_without_a_project_a_channels_folder_is_below_the_folder_that_one_is_in(at_home, tmp_path):
     channel = {"type": "file", "base_path": "asked"}
     plugin = PermissionPlugin(policy={"channel": channel}, state_dir=tmp_path / "state", terminal=False)
