@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -16,10 +17,12 @@ from executor.mcp._current import current
 from executor.mcp._envelope import addressed
 from executor.mcp._failures import Refusal
 from executor.mcp._oauth import LoginNeededError
+from executor.mcp._pace import LinePace
+from executor.mcp._sent import GivenUpError, Sent, sent
 from executor.mcp._texts import Halves, in_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from executor.mcp._values import ServerConfig
 
@@ -27,6 +30,8 @@ MAX_EVENT = 64 * 1024 * 1024  # bytes of one event; the SDK's 1 MiB cuts answers
 MAX_ERROR = 64 * 1024  # bytes of an error's body that are looked at
 ERROR_SECONDS = 10.0  # for such a body to come
 CONNECT_SECONDS = 30.0
+NOTICE_SECONDS = 5.0  # for what has no answer to be taken; the SDK sends nothing else meanwhile
+GOODBYE_SECONDS = 2.0  # for the end of a session to be taken; the next one is not begun meanwhile
 # Servers close connections that were idle for 5 seconds, and a request on one that is just being closed is lost.
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=2.0)
 _SESSION = "mcp-session-id"
@@ -51,10 +56,17 @@ class _Client(httpx2.AsyncClient):
         self._start_refused = start_refused
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        message = sent() or Sent({"GET": None, "DELETE": GOODBYE_SECONDS}.get(request.method, NOTICE_SECONDS))
+        try:
+            return await message.wait(lambda: self._send(message, request, **options))
+        except GivenUpError:
+            return httpx2.Response(202, request=request)  # of which the SDK reads no more, and which is no failure
+
+    async def _send(self, message: Sent, request: httpx2.Request, **options: Any) -> httpx2.Response:
         in_session = _SESSION in request.headers
         try:
             response = await super().send(request, **options)
-            _limit(response, lambda error: self._tell(request, Refusal(0, in_session, error=error)))
+            _limit(response, message, lambda error: self._tell(request, Refusal(0, in_session, error=error)))
             if response.status_code >= 400:
                 refusal = await _refusal(response, in_session)
                 self._tell(request, refusal)
@@ -68,7 +80,7 @@ class _Client(httpx2.AsyncClient):
             self._tell(request, Refusal(401, in_session, error=None if isinstance(error, LoginNeededError) else error))
             return httpx2.Response(401, request=request)
         response.stream = _Whole(
-            response.stream, lambda error: self._tell(request, Refusal(0, in_session, error=error))
+            response, message, lambda error: self._tell(request, Refusal(0, in_session, error=error))
         )
         return response
 
@@ -85,16 +97,22 @@ class _Client(httpx2.AsyncClient):
 
 
 class _Whole(httpx2.AsyncByteStream):
-    """A body whose end the SDK can survive when it comes too early."""
+    """A body whose end the SDK can survive when it comes too early, and that is over when its message is."""
 
-    def __init__(self, stream: Any, broke: Callable[[Exception], None]) -> None:
-        self._stream = stream
+    def __init__(self, response: httpx2.Response, message: Sent, broke: Callable[[Exception], None]) -> None:
+        self._stream: Any = response.stream
+        self._streams = _streams(response)
+        self._message = message
         self._broke = broke
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._stream)
         try:
-            async for chunk in self._stream:
+            while (chunk := await self._message.wait(lambda: anext(chunks, None))) is not None:
                 yield chunk
+        except GivenUpError:
+            if self._streams:
+                raise
         except httpx2.TransportError as error:
             self._broke(error)
             raise httpx2.StreamError(str(error) or type(error).__name__) from error
@@ -107,18 +125,25 @@ class _UnreadableError(httpx2.StreamError):
     """A body that is not read on; the SDK takes it as the failure of that one request."""
 
 
-def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> None:
+def _streams(response: httpx2.Response) -> bool:
+    """Whether its body is events, as many as the server likes; the SDK limits the size of each."""
+    return response.headers.get("content-type", "").lower().startswith("text/event-stream") and (
+        response.status_code < 400
+    )
+
+
+def _limit(response: httpx2.Response, message: Sent, broke: Callable[[Exception], None]) -> None:
     """Have no more read of a body than somebody may want, and what is no compression be this one request's failure."""
     response.encoding = "utf-8"  # MCP is; in what the server says, a text may take the square of its length to be read
     plain = response.aiter_bytes
-    kind = response.headers.get("content-type", "").lower()
-    streams = kind.startswith("text/event-stream") and response.status_code < 400  # the SDK limits its events
+    streams = _streams(response)
     most = MAX_ERROR if response.status_code >= 400 else MAX_EVENT
 
     async def aiter_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
         size, why, halves = 0, "", Halves()
         try:
-            async with contextlib.aclosing(plain(chunk_size)) as parts:
+            all_parts = plain(chunk_size)
+            async with contextlib.aclosing(_paced(all_parts, message) if streams else all_parts) as parts:
                 async for part in parts:
                     size += len(part)
                     if size > most and not streams:
@@ -137,12 +162,24 @@ def _limit(response: httpx2.Response, broke: Callable[[Exception], None]) -> Non
     read = response.aread
 
     async def aread() -> bytes:
+        if response.next_request is not None:
+            return b""  # nobody wants what comes with a redirect, and the SDK would end the session when it breaks
         return (
             addressed(in_utf8(await read()), _asked(response.request)) if response.status_code < 400 else await read()
         )
 
     response.aiter_bytes = aiter_bytes  # type: ignore[method-assign, assignment]  # all other ways of reading use it
     response.aread = aread  # type: ignore[method-assign]  # by which httpx itself reads a whole answer
+
+
+async def _paced(parts: AsyncGenerator[bytes], message: Sent) -> AsyncGenerator[bytes]:
+    """*parts* of a stream of lines, no faster than those may be read; to be closed."""
+    pace = LinePace()
+    async with contextlib.aclosing(parts):
+        async for part in parts:
+            for piece in pace.pieces(part):
+                await message.wait(partial(pace.turn, piece))
+                yield piece
 
 
 def _asked(request: httpx2.Request) -> Any:

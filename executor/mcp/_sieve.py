@@ -10,6 +10,7 @@ import mcp.types as t
 from executor.mcp._current import current
 from executor.mcp._mend import mend_answer, mended_tool
 from executor.mcp._pace import Pace
+from executor.mcp._sent import Sent, sending
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
@@ -48,19 +49,26 @@ class _Asked:
     """The requests that wait for an answer, by id."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, tuple[str, Call[Any] | None]] = {}
+        self._asked: dict[str, tuple[str, Call[Any] | None, Sent]] = {}
         self._numbers: dict[str, str | int] = {}  # as they were sent
 
-    def put(self, message: Any) -> None:
+    def put(self, message: Any) -> Sent | None:
+        """The request that *message* is, which is over once it is taken; None if it is something else."""
         if isinstance(message, t.JSONRPCRequest):
-            self._asked[str(message.id)] = message.method, current()
+            sent = Sent()
+            self._asked[str(message.id)] = message.method, current(), sent
             self._numbers[str(message.id)] = message.id
-        elif isinstance(message, t.JSONRPCNotification) and message.method == "notifications/cancelled":
+            return sent
+        if isinstance(message, t.JSONRPCNotification) and message.method == "notifications/cancelled":
             self.take((message.params or {}).get("requestId"))
+        return None
 
     def take(self, number: object) -> tuple[str, Call[Any] | None]:
         self._numbers.pop(str(number), None)
-        return self._asked.pop(str(number), ("", None))
+        method, call, sent = self._asked.pop(str(number), ("", None, None))
+        if sent is not None:
+            sent.end()
+        return method, call
 
     @property
     def only(self) -> str | int | None:
@@ -172,8 +180,8 @@ class _Writer:
         self._asked = asked
 
     async def send(self, item: SessionMessage) -> None:
-        self._asked.put(item.message)
-        await self._stream.send(item)
+        with sending(self._asked.put(item.message)):
+            await self._stream.send(item)
 
     async def aclose(self) -> None:
         await self._stream.aclose()
