@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 EARLY_SECONDS = 30.0  # before its end a token is renewed
 EXPIRED = 1.0  # a point in time at which no token is valid any more
+MOST_SAID = 1024 * 1024  # bytes of what is said of a log-in; the SDK reads all that comes
 
 
 class LoginNeededError(OAuthFlowError):
@@ -197,6 +198,8 @@ class Login(httpx2.Auth):
             outgoing = await flow.__anext__()
             while True:
                 response = yield outgoing
+                if outgoing is not request or response.status_code >= 400:
+                    _limit(response)
                 if outgoing is not request and await _knows_no_client(response):
                     self._storage.forget_client()  # it is registered anew, rather than a person shown an error
                     context.client_info = None
@@ -240,6 +243,22 @@ def logout(config: ServerConfig) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _limit(response: httpx2.Response) -> None:
+    """Have no more read of it than a log-in can have to say."""
+    plain = response.aiter_bytes
+
+    async def aiter_bytes(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
+        size = 0
+        async with contextlib.aclosing(plain(chunk_size)) as parts:
+            async for part in parts:
+                size += len(part)
+                if size > MOST_SAID:
+                    raise OAuthFlowError(f"{response.url.host} says more than {MOST_SAID} bytes of its log-in")
+                yield part
+
+    response.aiter_bytes = aiter_bytes  # type: ignore[method-assign]  # all other ways of reading use it
 
 
 async def _knows_no_client(response: httpx2.Response) -> bool:

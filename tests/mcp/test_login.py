@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.util
 import json
@@ -22,6 +23,8 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 
 from executor.errors import BackendUnavailableError
 from executor.mcp import MCPBridge, login, logout, parse_entry
@@ -263,6 +266,25 @@ def _changed(monkeypatch, changes):
 def test_nobody_is_waited_for_for_ever(world):
     with pytest.raises(BackendUnavailableError, match=r"nobody has logged in within 0\.2 s"):
         login(world.config, lambda url: None, timeout=0.2)
+
+
+def test_no_more_is_read_of_a_log_in_than_it_can_have_to_say(own_folders):
+    async def endless(request):
+        async def chunks():
+            while True:
+                yield b" " * 65536
+                await asyncio.sleep(0)
+
+        if request.method == "POST":
+            return Response(status_code=401, headers={"www-authenticate": "Bearer"})
+        return StreamingResponse(chunks(), headers={"content-type": "application/json"})
+
+    served = _web.Served(Starlette(routes=[Route("/{rest:path}", endless, methods=["GET", "POST"])]), lifespan="off")
+    try:
+        with pytest.raises(BackendUnavailableError, match="says more than 1048576 bytes of its log-in"):
+            login(parse_entry("s", {"url": f"{served.url}/mcp"}), lambda url: None)
+    finally:
+        served.stop()
 
 
 def test_logging_out_forgets_the_tokens(world):
