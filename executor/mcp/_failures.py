@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import mcp.types as t
 from mcp import MCPError
 from pydantic import ValidationError
 
+from executor._mask import without_hidden
 from executor._secret_shapes import mask_text
 from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
 from executor.httpstatus import LATER, never_begun
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from executor.mcp._tail import Tail
     from executor.mcp._values import ServerConfig
 
+E = TypeVar("E", bound=ToolError)
 SESSION_LOST = ("Session not found", "Session terminated")
 CLOSED = "Connection closed"  # what it says of a transport that is over
 STAND_IN = "Server returned an error response"  # what the SDK says of an HTTP error that brings no MCP error
@@ -50,6 +52,14 @@ class Refusal:
     error: Exception | None = None
     started: bool = True
     of_session: bool = False
+
+
+def without_secrets(error: E, config: ServerConfig) -> E:
+    """*error*, where it is not told what *config* keeps to itself: servers quote what they were sent."""
+    own = [value.split(" ")[-1] for name, value in config.headers.items() if name.lower().endswith("authorization")]
+    known = {"headers": config.headers, "env": config.env, "authorization": own}
+    error.args = (without_hidden(error.message, known), *error.args[1:])
+    return error
 
 
 def innermost(error: BaseException) -> BaseException:

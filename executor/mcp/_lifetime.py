@@ -134,7 +134,8 @@ class Lifetime:
             from executor.mcp import _failures
         except BaseException as missing:  # noqa: BLE001 -- the SDK, which has the words for all that it raises
             return _no_sdk(missing)
-        return _failures.of_start(self._config, error, self.tail, self.refusal, wanted=self.wanted)
+        told = _failures.of_start(self._config, error, self.tail, self.refusal, wanted=self.wanted)
+        return _failures.without_secrets(told, self._config)
 
     async def _serve_older(self, error: BaseException) -> BaseException:
         """

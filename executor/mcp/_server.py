@@ -166,7 +166,8 @@ class Server:
                 await asyncio.wait({owner}, timeout=LAST_WORDS_SECONDS)
         elif _failures.is_answer(error) and (call.refusal is None or call.refusal.error is None):
             self._count_answer(life)
-        return _failures.of_call(call.what, error, life.tail, call.refusal, gone=gone, name=self.config.name)
+        told = _failures.of_call(call.what, error, life.tail, call.refusal, gone=gone, name=self.config.name)
+        return _failures.without_secrets(told, self.config)
 
     def _count_answer(self, life: Lifetime) -> None:
         self._answered += 1

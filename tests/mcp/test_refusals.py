@@ -165,6 +165,27 @@ def test_an_answer_with_half_a_character_is_an_answer(bridge_to, server, kind, t
     assert bridge_to({"s": {"url": server.url}}).call_tool("s", "do").content[0].text == "a\ufffd"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        rpc(1, "you sent Bearer s3cret-of-mine", 400),
+        rpc(1, "I do not know s3cret-of-mine", 200),
+        lambda _: RedirectResponse("http://elsewhere.example/s3cret-of-mine", 307),
+        lambda _: PlainTextResponse("", media_type="text/x-s3cret-of-mine"),
+        rpc(1, "your key is k3y-of-mine", 200),
+    ],
+)
+def test_what_was_sent_to_prove_who_calls_is_in_no_error(bridge_to, server, monkeypatch, answer):
+    monkeypatch.setenv("WEB_TOKEN", "s3cret-of-mine")
+    monkeypatch.setenv("WEB_KEY", "k3y-of-mine")
+    headers = {"Authorization": "Bearer ${WEB_TOKEN}", "X-Api-Key": "${WEB_KEY}"}
+    bridge = bridge_to({"s": {"url": server.url, "headers": headers}})
+    server.answer = answer
+    with pytest.raises(ToolFailedError, match=r"\*\*\*") as told:
+        bridge.call_tool("s", "do")
+    assert "of-mine" not in str(told.value)
+
+
 def test_a_session_that_is_refused_in_plain_words_is_begun_anew(bridge_to):
     server = Raw()
     served = _web.Served(server.app, lifespan="off")
