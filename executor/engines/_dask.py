@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from executor._json import to_text
 from executor._log import warn
 from executor.engines._line import ANEW, PATIENCE, Line, closed, whole_record, why
 from executor.engines._where import checked
@@ -142,7 +143,8 @@ class DaskEngine(Line):
             answered.set()
 
         offset = remote.got
-        asking = self.ask_there("cancel", task_id=remote.task_id, reason=reason, offset=offset, wait=STOPPING / 2)
+        said = to_text(reason)
+        asking = self.ask_there("cancel", task_id=remote.task_id, reason=said, offset=offset, wait=STOPPING / 2)
         with contextlib.suppress(ExecutorUnavailableError):
             self.loop.start(asking, done)
             answered.wait(STOPPING)

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from executor._json import to_text
 from executor._portable import pickle_as_written
 from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, seen
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
@@ -153,7 +154,8 @@ class Reattached(Line):
 
     def cancel(self, task_id: str, reason: str, seconds: float) -> bool:
         """Stop a task. Returns whether it has ended by now."""
-        answer = self.ask("cancel", seconds + PATIENCE, task_id=task_id, reason=reason, offset=0, wait=seconds)
+        said = to_text(reason)
+        answer = self.ask("cancel", seconds + PATIENCE, task_id=task_id, reason=said, offset=0, wait=seconds)
         return bool(answer and answer["ended"])
 
     def forget(self, task_ids: Sequence[str]) -> None:

@@ -7,6 +7,8 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from executor._json import to_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -127,6 +129,30 @@ def key_of(host: str, task_id: str) -> str:
 def sent(task_id: str, name: str, args_json: str, order: bytes) -> bytes:
     """A call, with its pickled `Order`, as a worker has it; the scheduler does not look into it."""
     return pickle.dumps((task_id, name, args_json, order))
+
+
+def sent_progress(reached: tuple[float, float | None, str | None] | None) -> list[Any] | None:
+    """
+    Progress as it can be sent, whatever the tool has said.
+
+    A message of Dask's that cannot be sent ends the connection of the worker, and all that it runs.
+    """
+    if reached is None:
+        return None
+    done, total, message = reached
+    return [
+        _number(done),
+        _number(total) if total is not None else None,
+        to_text(message) if message is not None else None,
+    ]
+
+
+def _number(value: float) -> float:
+    """What is too long for a message, or no number, as one that is not."""
+    try:
+        return value if type(value) is int and value.bit_length() < 64 else float(value)
+    except Exception:  # noqa: BLE001 -- what a tool has said may be anything
+        return 0.0
 
 
 def read_record(text: str) -> Record:

@@ -19,7 +19,7 @@ from executor.background._detached import find
 from executor.calls._outcome import failure
 from executor.engines._permission import InnerCalls
 from executor.engines._plugins import difference, plugin_set
-from executor.engines._wire import INLINE, WHOLE, Order, Record, Setup
+from executor.engines._wire import INLINE, WHOLE, Order, Record, Setup, sent_progress
 from executor.errors import ExecutionError, ToolError, ToolExecutorError
 from executor.registry._registry import PluginRegistry
 from executor.run._ended import outcome_of, result_of, status_of
@@ -60,6 +60,11 @@ class Running:
         self.hinted = False
         self.stopped: str | None = None  # why it is not to begin
         self.back = threading.Event()  # its thread has come back
+
+    @property
+    def progress(self) -> list[Any] | None:
+        """The last progress, as it is sent."""
+        return sent_progress(self.call.reached) if self.call is not None else None
 
 
 class Made:
@@ -261,7 +266,6 @@ class Side:
     def _record(self, running: Running, status: TaskStatus, outcome: Any, more: str | None, began: float) -> str:
         running.spool.finish()
         size = running.spool.size
-        reached = running.call.reached if running.call is not None else None
         record: Record = {
             "status": str(status),
             "success": outcome[0],
@@ -269,7 +273,7 @@ class Side:
             "more": more,
             "size": size,
             "output": "" if size == 0 else running.spool.read(0)[0] if size <= WHOLE else None,
-            "progress": list(reached) if reached is not None else None,
+            "progress": running.progress,
             "started": began,
             "ended": time.time(),
         }
@@ -339,8 +343,7 @@ class Side:
         for running in batch:
             running.hinted = False  # first: what comes from here on is told of anew
             if running.record is None:  # else its end says more
-                reached = running.call.reached if running.call is not None else None
-                news.append((running.task_id, running.spool.size, list(reached) if reached is not None else None))
+                news.append((running.task_id, running.spool.size, running.progress))
         if news:
             self._worker.batched_send({"op": "toolexec-news", "news": news})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from fractions import Fraction
 from pathlib import Path
 
 from executor import Decision, ToolCall, Verdict, current_call
@@ -60,6 +61,21 @@ def gated(path: str):
         if call.wait(0.02):
             return "stopped"
     return os.getpid()
+
+
+UNSENDABLE = {
+    "half": (1, 2, "half a character: \ud800"),
+    "long": (10**30, 2, ""),
+    "fraction": (Fraction(3, 2), 2, None),
+}
+
+
+def says(what: str):
+    """Say how far it is in a way that no message of Dask's can hold."""
+    current_call().progress(1, 2)
+    current_call().progress(*UNSENDABLE[what])
+    current_call().wait(0.05)
+    return "done"
 
 
 def fails():

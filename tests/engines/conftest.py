@@ -128,7 +128,7 @@ def executor(engine, tools):
     from executor import ToolExecutor
 
     made = ToolExecutor(engine=engine, max_background_tasks=2000)
-    for name in ("lines", "add", "mark", "deaf", "gated", "much", "fails", "calls", "threads"):
+    for name in ("lines", "add", "mark", "deaf", "gated", "much", "says", "fails", "calls", "threads"):
         made.register(name, getattr(tools, name))
     yield made
     made.shutdown(cancel=True, timeout=SECONDS)

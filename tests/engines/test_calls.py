@@ -48,6 +48,24 @@ def test_a_call_runs_on_a_worker_with_its_output_progress_and_result(executor):
     assert [each.content for each in done] == [told.content]
 
 
+@pytest.mark.parametrize(
+    ("what", "heard"),
+    [("half", (1, 2, "half a character: ?")), ("long", (1e30, 2, "")), ("fraction", (1.5, 2, None))],
+)
+def test_progress_that_dask_cannot_send_costs_neither_the_call_nor_its_worker(executor, what, heard):
+    info = executor.tasks.wait(start(executor, "says", what=what), SECONDS)
+    assert (info.status, info.progress) == (TaskStatus.COMPLETED, heard), info.error
+
+
+def test_a_reason_that_dask_cannot_send_stops_the_call(executor):
+    said = threading.Event()
+    call = ToolCall("1", "lines", {"count": 10_000, "pause": 0.05})
+    task_id = executor.start(call, on_output=lambda _: said.set()).task_id
+    assert said.wait(SECONDS)
+    assert executor.tasks.cancel(task_id, "half a character: \ud800")
+    assert not acknowledged(executor, task_id).abandoned
+
+
 def test_output_can_be_read_while_the_call_runs(executor):
     seen = threading.Event()
     task_id = executor.start(
