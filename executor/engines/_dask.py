@@ -64,12 +64,13 @@ class DaskEngine(Line):
         insecure: bool = False,
     ) -> None:
         super().__init__(checked(address, ca, cert, key, insecure=insecure))
-        self._opening = threading.Lock()
         self._begin()
         of_this_process.add(self)
 
     def _begin(self) -> None:
         """As it is made, and in the child of a fork, which has no connection and no calls."""
+        self._opening = threading.Lock()  # held while it is connected to the scheduler, by the first who needs that
+        self._failed: ExecutorUnavailableError | None = None  # of the last try
         self._lock = threading.Lock()  # guards what is to be said to the scheduler; nothing else is taken under it
         self._host = secrets.token_hex(8)  # under this name the scheduler knows whose tasks are whose
         self._rpc = None
@@ -97,10 +98,17 @@ class DaskEngine(Line):
             raise closed()
         if self._away is not None:
             raise self.unavailable(self._away)
+        failed = self._failed
         if self._scheduler is None:
             with self._opening:
                 if self._scheduler is None:
-                    self.loop.run(self._connect())
+                    if self._failed is not None and self._failed is not failed:  # while this one waited for its turn
+                        raise self.unavailable(why(self._failed)) from self._failed
+                    try:
+                        self.loop.run(self._connect())
+                    except ExecutorUnavailableError as error:
+                        self._failed = error
+                        raise
         assert self._scheduler is not None
         return self.where.ref(self._scheduler)
 
@@ -212,7 +220,7 @@ class DaskEngine(Line):
         if told is None:
             await self._extend()
             told = await self.ask_there("hello")
-        if not isinstance(told, dict) or told["protocol"] != PROTOCOL:
+        if not isinstance(told, dict) or told.get("protocol") != PROTOCOL:
             raise self.unavailable(f"its scheduler has another version of toolexec ({told!r}, not {PROTOCOL})")
         self._scheduler = told["id"]
         if not self._watching:
@@ -322,15 +330,16 @@ class DaskEngine(Line):
             try:
                 told = await self.ask_there("watch", WATCH, host=self._host, after=after, known=known)
                 if told is None:
-                    raise self.unavailable("it has no toolexec")
-            except ExecutorUnavailableError as error:
+                    raise self.unavailable("it has no toolexec")  # noqa: TRY301 -- one end for all
+                changed = json.loads(told["changed"])
+                after, anew = told["number"], False
+            except Exception as error:  # noqa: BLE001 -- whoever answers there may be no scheduler
                 if self._closing:
                     return
                 await self._reach_again(why(error))
                 after, anew = 0, True
                 continue
-            after, anew = told["number"], False
-            for task_id, found in json.loads(told["changed"]).items():
+            for task_id, found in changed.items():
                 self._hear(task_id, found)
 
     def _hear(self, task_id: str, found: Seen) -> None:
@@ -357,7 +366,7 @@ class DaskEngine(Line):
             if self._closing:
                 return
             pause = min(2 * pause, most)
-            with contextlib.suppress(ExecutorUnavailableError):
+            with contextlib.suppress(Exception):  # as in `_watch`
                 await self._connect()
         self._away = None
         self._offered.clear()

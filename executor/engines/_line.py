@@ -131,7 +131,9 @@ class Reattached(Line):
     def probe(self, task_ids: Sequence[str]) -> dict[str, Seen]:
         """What is known of each."""
         told = self.ask("probe", task_ids=list(task_ids))
-        if not isinstance(told, dict) or told["id"] != self._scheduler:
+        if told is not None and not (isinstance(told, dict) and "id" in told):
+            raise self.unavailable("what answers there is no scheduler")
+        if told is None or told["id"] != self._scheduler:
             return {task_id: seen(GONE, ANEW) for task_id in task_ids}
         found: dict[str, Seen] = told["tasks"]
         return found

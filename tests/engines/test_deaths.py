@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
+import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -15,6 +18,7 @@ import pytest
 
 from executor import TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.engines import DaskEngine
+from executor.errors import ExecutorUnavailableError
 
 from .conftest import HERE, environment, rounds
 
@@ -197,9 +201,67 @@ def test_a_scheduler_that_is_started_anew_knows_nothing_and_its_tasks_are_interr
         tasks.close()
 
 
-def _free_port() -> int:
-    import socket
+def test_what_is_no_scheduler_at_its_address_for_a_while_does_not_keep_its_tasks_from_their_ends(tools, tmp_path):
+    port = _free_port()
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--no-dashboard", "--no-show"]
+    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
+    scheduler = subprocess.Popen(command, **how)
+    engine = DaskEngine(f"tcp://127.0.0.1:{port}")
+    tasks = TaskManager.open(tmp_path / "store", host="mine")
+    executor = ToolExecutor(engine=engine, tasks=tasks)
+    executor.register("add", tools.add)
+    try:
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                kept, left = (executor.start(ToolCall("1", "add")).task_id, executor.detach(ToolCall("1", "add")))
+                break
+            except ExecutorUnavailableError:
+                assert time.monotonic() < deadline
+        scheduler.kill()
+        scheduler.wait()
+        with _Echo(("127.0.0.1", port), _SaysItBack) as echo:
+            threading.Thread(target=echo.serve_forever, daemon=True).start()
+            assert echo.asked.wait(SECONDS)
+            assert {tasks.get(task_id).status for task_id in (kept, left)} == {TaskStatus.PENDING}
+            echo.shutdown()
+        for each in echo.connections:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        scheduler = subprocess.Popen(command, **how)
+        assert {tasks.wait(task_id, SECONDS).status for task_id in (kept, left)} == {TaskStatus.INTERRUPTED}
+    finally:
+        scheduler.kill()
+        scheduler.wait()
+        executor.shutdown(cancel=True, timeout=SECONDS)
+        engine.close()
+        tasks.close()
 
+
+class _Echo(socketserver.ThreadingTCPServer):
+    """Says back whatever it is told, as no scheduler does."""
+
+    allow_reuse_address = daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, *how) -> None:
+        super().__init__(*how)
+        self.asked = threading.Event()
+        self.connections: list[socket.socket] = []
+
+
+class _SaysItBack(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.server.connections.append(self.request)
+        with contextlib.suppress(OSError):
+            while told := self.request.recv(65536):
+                self.request.sendall(told)
+                if b"toolexec_hello" in told:
+                    self.server.asked.set()
+
+
+def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]

@@ -8,6 +8,8 @@ import os
 import pickle
 import signal
 import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -274,3 +276,54 @@ def test_calls_that_the_cluster_cannot_be_given_are_said_not_to_have_started():
     assert "could not be started" in told["a"]["why"]
     assert told["a"]["worker"] is None
     assert not shares
+
+
+def test_calls_that_wait_for_a_connection_that_cannot_be_made_have_its_end_and_try_no_more(monkeypatch):
+    engine, tries, held, free = DaskEngine("tcp://127.0.0.1:1"), [], threading.Event(), threading.Event()
+
+    async def connect():
+        tries.append(1)
+        held.set()
+        await asyncio.to_thread(free.wait, SECONDS)
+        raise engine.unavailable("it does not answer")
+
+    monkeypatch.setattr(engine, "_connect", connect)
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(engine.open)
+        assert held.wait(SECONDS)
+        opening = engine._opening = Told(engine._opening)
+        others = [threads.submit(engine.open) for _ in range(2)]
+        assert opening.asked.acquire(timeout=SECONDS)
+        assert opening.asked.acquire(timeout=SECONDS)
+        free.set()
+        for each in (first, *others):
+            with pytest.raises(ExecutorUnavailableError, match="does not answer"):
+                each.result(SECONDS)
+    assert len(tries) == 1
+    engine.close()
+
+
+class Told:
+    """A lock that says who is about to take it."""
+
+    def __init__(self, lock):
+        self.lock = lock
+        self.asked = threading.Semaphore(0)
+
+    def __enter__(self):
+        self.asked.release()
+        return self.lock.__enter__()
+
+    def __exit__(self, *error):
+        return self.lock.__exit__(*error)
+
+
+def test_the_child_of_a_fork_amid_connecting_can_connect():
+    engine = DaskEngine("tcp://127.0.0.1:1")
+    with engine._opening, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+        if child == 0:  # pragma: no cover -- in the child
+            os._exit(0 if engine._opening.acquire(timeout=0) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    engine.close()
