@@ -114,12 +114,13 @@ class LeftToEngines:
             never = told["state"] == "unknown"
             self._finish(row, *(_never(row) if never else _interrupted(row, str(told["why"] or LOST), size)))
             return
-        status, ended = TaskStatus(record["status"]), float(record["ended"])
-        error = _error(record)
-        began = float(record["started"])
+        status, error = TaskStatus(record["status"]), _error(record)
+        took = max(0.0, float(record["ended"]) - float(record["started"]))
+        # By the worker's clock. One that is wrong must not make it an old task, which is forgotten soon.
+        ended = min(max(float(record["ended"]), row.created + took), time.time())
         info = replace(
-            row.info(size), status=status, started=began, ended=ended, error=error, output_bytes=size,
-            duration=max(0.0, ended - began),
+            row.info(size), status=status, started=ended - took, ended=ended, error=error, output_bytes=size,
+            duration=took,
         )  # fmt: skip
         self._finish(row, info, End(bool(record["success"]), str(record["value"]), record["more"]))
 
@@ -127,15 +128,16 @@ class LeftToEngines:
         """Have its output here, as far as it can be had. Returns how many bytes it has written."""
         output = self._place.output
         here = output.size(row.id)
-        if record is None or record["size"] == here:
+        if record is not None and record["size"] == here:
             return here
-        spool = FileSpool(lambda: output, row.output_cap)
-        if record["output"] is None and engine.read(row.id, 0, 1) is None:
+        whole = record["output"] if record is not None else None
+        if whole is None and engine.read(row.id, 0, 1) is None:
             return here  # gone with its worker: what was fetched before is kept
+        spool = FileSpool(lambda: output, row.output_cap)
         output.remove(row.id)
         spool.keep(row.id)
-        if record["output"] is not None:
-            spool.append(record["output"])
+        if whole is not None:
+            spool.append(whole)
         else:
             _copy(engine, row.id, spool)
         spool.finish()
@@ -173,22 +175,33 @@ class LeftToEngines:
         stopped = engine.cancel(row.id, reason, STOPPING)
         if not self._place.write(lambda connection: adopt(connection, row.id, self._place.present(connection))):
             return False
-        told = engine.probe([row.id])[row.id]
-        record = engine.record(row.id, told) if told["state"] == "ended" else None
-        if record is not None and record["status"] != TaskStatus.CANCELLED:
-            self._store_end(engine, row, told)  # it was faster
-            engine.forget([row.id])
-            return False
-        size = self._fetch_output(engine, row, record)
-        now = time.time()
-        info = replace(
-            row.info(size), status=TaskStatus.CANCELLED, ended=now, error=reason, output_bytes=size,
-            duration=max(0.0, now - (row.started or now)), abandoned=not stopped,
-        )  # fmt: skip
-        self._finish(row, info, End.of((False, {"error": reason, "cancelled": True}), None))
+        try:
+            told = engine.probe([row.id])[row.id]
+            record = engine.record(row.id, told) if told["state"] == "ended" else None
+            if record is not None and record["status"] != TaskStatus.CANCELLED:
+                self._store_end(engine, row, told)  # it was faster
+                engine.forget([row.id])
+                return False
+        except ExecutorUnavailableError:  # whoever asks for it next finds what became of it
+            self._give_back(row.id)
+            raise
+        self._store_cancelled(engine, row, record, reason, abandoned=not stopped)
         if stopped:
             engine.forget([row.id])
         return True
+
+    def _store_cancelled(
+        self, engine: Reattached, row: Row, record: Mapping[str, Any] | None, reason: str, *, abandoned: bool
+    ) -> None:
+        size = self._place.output.size(row.id)
+        with contextlib.suppress(ExecutorUnavailableError):  # its worker does not answer: what is here is kept
+            size = self._fetch_output(engine, row, record)
+        now = time.time()
+        info = replace(
+            row.info(size), status=TaskStatus.CANCELLED, ended=now, error=reason, output_bytes=size,
+            duration=max(0.0, now - (row.started or now)), abandoned=abandoned,
+        )  # fmt: skip
+        self._finish(row, info, End.of((False, {"error": reason, "cancelled": True}), None))
 
 
 def _copy(engine: Reattached, task_id: str, spool: FileSpool) -> None:

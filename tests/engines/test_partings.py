@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from distributed import Client
 from executor import TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.engines import DaskEngine
 from executor.engines._entries import Entry, Share
+from executor.engines._line import Reattached
 from executor.engines._scheduler import Tasks
 from executor.engines._wire import ENDED, GONE
 from executor.errors import ExecutorUnavailableError
@@ -327,3 +329,70 @@ def test_the_child_of_a_fork_amid_connecting_can_connect():
             os._exit(0 if engine._opening.acquire(timeout=0) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     engine.close()
+
+
+def left(executor, engine, tmp_path, name, **arguments):
+    """A call that has begun, and that its host has left; and the tasks of another process."""
+    said = threading.Event()
+    task_id = executor.start(ToolCall("1", name, arguments), on_output=lambda _: said.set()).task_id
+    assert said.wait(SECONDS)
+    engine.close()
+    return task_id, TaskManager.open(tmp_path / "own", host="mine")
+
+
+def test_a_call_that_is_cancelled_by_another_process_and_does_not_listen_keeps_its_output(
+    own, tools, tmp_path, monkeypatch
+):
+    executor, engine = own
+    executor.register("deaf", tools.deaf)
+    said = threading.Event()
+
+    async def fetch_nothing(*what):
+        said.set()
+
+    monkeypatch.setattr(engine, "read", fetch_nothing)
+    task_id = start(executor, "deaf", path=str(tmp_path / "go"))
+    assert said.wait(SECONDS)
+    engine.close()
+    tasks = TaskManager.open(tmp_path / "own", host="mine")
+    try:
+        tasks.cancel(task_id, "enough")
+        assert (tasks.get(task_id).status, tasks.output(task_id)[0]) == (TaskStatus.CANCELLED, "begun\n")
+    finally:
+        (tmp_path / "go").touch()
+        tasks.close()
+
+
+def test_a_cancel_that_is_cut_off_leaves_the_task_to_whoever_asks_next(own, tmp_path, monkeypatch):
+    executor, engine = own
+    task_id, tasks = left(executor, engine, tmp_path, "gated", path=str(tmp_path / "never"))
+    probe, tries = Reattached.probe, []
+
+    def probe_once(line, task_ids):
+        tries.append(1)
+        if len(tries) == 2:  # the second is after the worker has stopped it
+            raise line.unavailable("it does not answer")
+        return probe(line, task_ids)
+
+    monkeypatch.setattr(Reattached, "probe", probe_once)
+    with pytest.raises(ExecutorUnavailableError):
+        tasks.cancel(task_id, "enough")
+    assert tasks.wait(task_id, SECONDS).status is TaskStatus.CANCELLED
+    tasks.close()
+
+
+@pytest.mark.parametrize("wrong", [-200 * 24 * 3600.0, 3600.0])
+def test_a_worker_whose_clock_is_wrong_makes_no_old_task_and_none_of_tomorrow(own, tmp_path, monkeypatch, wrong):
+    executor, engine = own
+    task_id, tasks = left(executor, engine, tmp_path, "gated", path=str(tmp_path / "go"))
+    record = Reattached.record
+
+    def by_its_clock(line, of, found):
+        told = record(line, of, found)
+        return {**told, "started": told["started"] + wrong, "ended": told["ended"] + wrong}
+
+    monkeypatch.setattr(Reattached, "record", by_its_clock)
+    (tmp_path / "go").touch()
+    info = tasks.wait(task_id, SECONDS)
+    tasks.close()
+    assert info.created <= info.started <= info.ended <= time.time()
