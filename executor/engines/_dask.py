@@ -253,8 +253,8 @@ class DaskEngine(Line):
         while batch := self._next_batch():
             wanted = [remote for remote in batch if not remote.over]
             for remote in batch:
-                if remote.over:  # it was stopped before
-                    self.release(remote.task_id)
+                if remote.over:  # it was stopped before: it is not at work anywhere
+                    remote.refused(closed())
                 elif self._away is not None:
                     remote.refused(self.unavailable(self._away))
             if not wanted or self._away is not None:

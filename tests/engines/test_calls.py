@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
@@ -64,6 +65,24 @@ def test_a_reason_that_dask_cannot_send_stops_the_call(executor):
     assert said.wait(SECONDS)
     assert executor.tasks.cancel(task_id, "half a character: \ud800")
     assert not acknowledged(executor, task_id).abandoned
+
+
+def test_a_call_that_is_stopped_before_it_is_sent_has_its_end(executor, engine, monkeypatch):
+    ask, held, free = engine.ask_there, threading.Event(), threading.Event()
+
+    async def held_up(word, *how, **said):
+        if word == "submit":
+            held.set()
+            await asyncio.to_thread(free.wait, SECONDS)
+        return await ask(word, *how, **said)
+
+    monkeypatch.setattr(engine, "ask_there", held_up)
+    executor.submit(ToolCall("1", "add"), background=True)
+    assert held.wait(SECONDS)
+    second = executor.submit(ToolCall("2", "add"), background=True).result(SECONDS).task_id
+    assert executor.tasks.cancel(second, "enough")
+    free.set()
+    assert not acknowledged(executor, second).abandoned
 
 
 def test_output_can_be_read_while_the_call_runs(executor):
