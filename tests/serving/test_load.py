@@ -21,6 +21,9 @@ import malformed
 
 ADA, BOB = "ada-has-a-long-token", "bob-has-another-token"
 META = malformed.META
+# Seconds that one who does nothing wrong may wait longer, beside other tests on two cores: what others do costs seconds
+# where it is theirs to pay, see the long forms.
+BESIDE = 0.25
 FLOOD = """
 import select, socket, sys, time
 port, number, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
@@ -178,7 +181,7 @@ def test_a_flood_costs_the_client_that_sends_it(broker, http, kind):
     ):
         bystander.p95(100)
         others = bystander.p95(200)
-    assert others <= 2 * alone + 0.05, (others, alone)  # the machine has others to serve, too: see the long one
+    assert others <= 2 * alone + BESIDE, (others, alone)  # the machine has others to serve, too: see the long one
 
 
 @pytest.mark.long
@@ -209,7 +212,7 @@ def test_clients_that_read_nothing_hold_up_nobody(broker, http):
     others = bystander.p95(200)
     for each in slow:
         each.close()
-    assert others <= 2 * alone + 0.05, (others, alone)
+    assert others <= 2 * alone + BESIDE, (others, alone)
     bystander.add()
 
 
