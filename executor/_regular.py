@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 
+LARGEST = 64 << 20  # bytes of a file that somebody is to have written by hand; histories of programs stand in some
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -23,3 +24,17 @@ def regular_only(path: str, flags: int) -> int:
         return opened
     os.close(opened)
     raise OSError(errno.EINVAL, "this is no regular file", path)
+
+
+def read_regular(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
+    """
+    What is in a file.
+
+    Raises:
+        OSError: It cannot be read, is no regular file, or has more than *most* bytes.
+    """
+    with open(path, "rb", opener=regular_only) as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise OSError(errno.EFBIG, f"this has more than {most >> 20} MiB", str(path))
+    return found

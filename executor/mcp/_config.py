@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from executor._regular import read_regular
 from executor.mcp._binding import why_bound
 from executor.mcp._foreign import Foreign, translated
 from executor.mcp._values import FIRST_START_SECONDS, START_SECONDS, ServerConfig, Transport
@@ -290,7 +291,7 @@ class Expander:
 
 def _env_file(path: str) -> dict[str, str]:
     try:
-        lines = Path(path).expanduser().read_text(encoding="utf-8").splitlines()
+        lines = read_regular(Path(path).expanduser()).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise _UnusableError(f"its envFile cannot be read: {error}") from error
     pairs = [line.removeprefix("export ").partition("=") for line in lines if "=" in line and line.lstrip()[:1] != "#"]

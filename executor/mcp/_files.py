@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from executor._regular import read_regular
 from executor.mcp._binding import bound
 from executor.mcp._config import URL_KEYS, Expander, here, parsed
 from executor.mcp._foreign import Foreign, switched_off, translated
@@ -55,7 +56,7 @@ def load_file(
         ValueError: It cannot be read, is no JSON (with the line), names a server twice, or has no servers at all.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -89,7 +90,7 @@ def _off_beside(host: str | None, path: Path) -> set[str]:
     folder = path.absolute().parent
     for file in (folder / ".claude" / "settings.local.json", folder / ".claude" / "settings.json"):
         with contextlib.suppress(OSError, ValueError):  # they are not what is read here; a broken one is its host's
-            document = parse_text(file.read_text(encoding="utf-8-sig"), str(file))
+            document = parse_text(read_regular(file).decode("utf-8-sig"), str(file))
             found |= switched_off(host, document, str(folder))[0] if isinstance(document, Mapping) else set()
     return found
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from executor._regular import LARGEST
 from executor.mcp import bound, configured, files_of, load_file
 
 CODEX = """
@@ -258,3 +260,22 @@ def test_the_files_of_the_newer_hosts_are_found(own_folders):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")
         assert files_of(host, None) == [Path(file)]
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "more than anybody writes"])
+def test_a_file_of_servers_that_never_ends_is_not_read(tmp_path, kind):
+    path = tmp_path / "mcp.json"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(LARGEST + 1)
+    said = "has more than 64 MiB" if kind.startswith("more") else "no regular file"
+    with pytest.raises(ValueError, match=f"it cannot be read: .*{said}"):
+        load_file(path)
+    entry = {"mcpServers": {"one": {"command": "x", "envFile": str(path)}}}
+    (tmp_path / "other.json").write_text(json.dumps(entry))
+    (server,) = load_file(tmp_path / "other.json").servers
+    assert said in server.problem
