@@ -168,75 +168,73 @@ def test_a_scheduler_that_is_gone_is_what_tasks_wait_for_and_nothing_hangs(new_c
     other.close()
 
 
-def test_a_scheduler_that_is_started_anew_knows_nothing_and_its_tasks_are_interrupted(tools, tmp_path):
-    port = _free_port()
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--no-dashboard", "--no-show"]
-    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
-    scheduler = subprocess.Popen(command, **how)
-    engine = DaskEngine(f"tcp://127.0.0.1:{port}")
-    tasks = TaskManager.open(tmp_path / "store", host="mine")
-    executor = ToolExecutor(engine=engine, tasks=tasks)
-    executor.register("add", tools.add)
-    try:
+class Lone:
+    """A scheduler without workers that is killed and started anew at its port, and a host of tasks there."""
+
+    def __init__(self, tools, folder) -> None:
+        self.port = _free_port()
+        self.start()
+        self.engine = DaskEngine(f"tcp://127.0.0.1:{self.port}")
+        self.tasks = TaskManager.open(folder / "store", host="mine")
+        self.executor = ToolExecutor(engine=self.engine, tasks=self.tasks)
+        self.executor.register("add", tools.add)
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
+        command += ["--port", str(self.port), "--no-dashboard", "--no-show"]
+        how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
+        self.process = subprocess.Popen(command, **how)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def pending(self) -> tuple[str, str]:
+        """The ids of two calls that it has taken: one is kept by this process, one is left."""
         deadline = time.monotonic() + SECONDS
         while True:
             try:
-                kept, left = (executor.start(ToolCall("1", "add")).task_id, executor.detach(ToolCall("1", "add")))
-                break
-            except Exception:
-                assert time.monotonic() < deadline
-        scheduler.kill()
-        scheduler.wait()
-        scheduler = subprocess.Popen(command, **how)
-        for task_id in (kept, left):  # whether they had begun nobody knows any more
-            info = tasks.wait(task_id, SECONDS)
-            assert info.status is TaskStatus.INTERRUPTED
-            assert "started anew" in info.error
-    finally:
-        scheduler.kill()
-        scheduler.wait()
-        executor.shutdown(cancel=True, timeout=SECONDS)
-        engine.close()
-        tasks.close()
-
-
-def test_what_is_no_scheduler_at_its_address_for_a_while_does_not_keep_its_tasks_from_their_ends(tools, tmp_path):
-    port = _free_port()
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--no-dashboard", "--no-show"]
-    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
-    scheduler = subprocess.Popen(command, **how)
-    engine = DaskEngine(f"tcp://127.0.0.1:{port}")
-    tasks = TaskManager.open(tmp_path / "store", host="mine")
-    executor = ToolExecutor(engine=engine, tasks=tasks)
-    executor.register("add", tools.add)
-    try:
-        deadline = time.monotonic() + SECONDS
-        while True:
-            try:
-                kept, left = (executor.start(ToolCall("1", "add")).task_id, executor.detach(ToolCall("1", "add")))
-                break
+                return self.executor.start(ToolCall("1", "add")).task_id, self.executor.detach(ToolCall("1", "add"))
             except ExecutorUnavailableError:
                 assert time.monotonic() < deadline
-        scheduler.kill()
-        scheduler.wait()
-        with _Echo(("127.0.0.1", port), _SaysItBack) as echo:
-            threading.Thread(target=echo.serve_forever, daemon=True).start()
-            assert echo.asked.wait(SECONDS)
-            assert {tasks.get(task_id).status for task_id in (kept, left)} == {TaskStatus.PENDING}
-            echo.shutdown()
-        for each in echo.connections:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        scheduler = subprocess.Popen(command, **how)
-        assert {tasks.wait(task_id, SECONDS).status for task_id in (kept, left)} == {TaskStatus.INTERRUPTED}
-    finally:
-        scheduler.kill()
-        scheduler.wait()
-        executor.shutdown(cancel=True, timeout=SECONDS)
-        engine.close()
-        tasks.close()
+
+    def close(self) -> None:
+        self.kill()
+        self.executor.shutdown(cancel=True, timeout=SECONDS)
+        self.engine.close()
+        self.tasks.close()
+
+
+@pytest.fixture
+def lone(tools, tmp_path):
+    made = Lone(tools, tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_scheduler_that_is_started_anew_knows_nothing_and_its_tasks_are_interrupted(lone):
+    ids = lone.pending()
+    lone.kill()
+    lone.start()
+    for task_id in ids:  # whether they had begun nobody knows any more
+        info = lone.tasks.wait(task_id, SECONDS)
+        assert info.status is TaskStatus.INTERRUPTED
+        assert "started anew" in info.error
+
+
+def test_what_is_no_scheduler_at_its_address_for_a_while_does_not_keep_its_tasks_from_their_ends(lone):
+    ids = lone.pending()
+    lone.kill()
+    with _Echo(("127.0.0.1", lone.port), _SaysItBack) as echo:
+        threading.Thread(target=echo.serve_forever, daemon=True).start()
+        assert echo.asked.wait(SECONDS)
+        assert {lone.tasks.get(task_id).status for task_id in ids} == {TaskStatus.PENDING}
+        echo.shutdown()
+    for each in echo.connections:
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+    lone.start()
+    assert {lone.tasks.wait(task_id, SECONDS).status for task_id in ids} == {TaskStatus.INTERRUPTED}
 
 
 class _Echo(socketserver.ThreadingTCPServer):

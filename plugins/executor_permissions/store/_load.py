@@ -262,13 +262,13 @@ def load_effective(
                 if key in source.value:
                     text = f"{what} is left out until this folder is trusted: toolexec permissions trust"
                     source.notes.append(source.where((key,)) + text)
-            _narrowed(source)
+            _leave_what_narrows(source)
         sources.append(source)
     for path in files_above(project_root, home):
         if not _is_of(sources[0], path):
             source = read_source(path)
             source.project = str(path.parent.parent)
-            _narrowed(source)
+            _leave_what_narrows(source)
             sources.append(source)
     return build(sources, project_root=project_root, home=home, state_dir=state_dir)
 
@@ -277,7 +277,7 @@ def _is_of(source: Source, path: Path) -> bool:
     return source.path is not None and path.resolve() == source.path.resolve()
 
 
-def _narrowed(source: Source) -> None:
+def _leave_what_narrows(source: Source) -> None:
     """Leave of it what a file may say that nobody has trusted."""
     source.value = {key: item for key, item in source.value.items() if key in _OF_ANYBODY}
     source.trusted = False
