@@ -132,6 +132,33 @@ def test_what_a_tool_asks_is_a_form_of_the_client_but_never_for_a_secret(connect
     assert [params.requested_schema["properties"]["to"]["title"] for params in asked] == ["Where to"]
 
 
+def test_a_form_is_asked_for_in_words_for_a_client_and_in_fields_that_it_knows(connect, run, era):
+    answer, asked = answering("accept", {"to": "there"})
+
+    async def session():
+        async with connect(era, elicitation_callback=answer) as client:
+            await client.call_tool("wonder")
+
+    run(session())
+    assert asked[0].message.splitlines()[0] == "wonder asks: Where to?"
+    assert "c:TEXT" not in asked[0].message  # as it is typed at a terminal
+    assert asked[0].requested_schema["properties"]["to"]["type"] == "string"
+
+
+def test_a_client_that_fails_when_it_is_to_ask_has_not_said_no(connect, run):
+    async def broken(context, params):
+        return t.ErrorData(code=-32603, message="this form cannot be shown")
+
+    async def session():
+        async with connect("legacy", elicitation_callback=broken) as client:
+            return await client.call_tool("wonder")
+
+    result = run(session())
+    assert result.is_error
+    assert "this form cannot be shown" in result.content[0].text
+    assert "user said no" not in result.content[0].text
+
+
 def test_whoever_is_served_on_stdin_is_whom_the_policy_is_told_of(run):
     """As over HTTP: what was allowed to one is allowed to nobody else."""
     told = []

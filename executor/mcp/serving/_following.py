@@ -13,7 +13,9 @@ from mcp.types import INVALID_PARAMS
 from executor.mcp.serving import _peers
 from executor.mcp.serving._call import ServedCall
 from executor.mcp.serving._relay import Line
+from executor.permission._visible import visible
 from executor.values import ToolCall
+from executor.values._approval import CLIENT, Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,14 +105,15 @@ async def _legacy_turns(call: ServedCall, context: Any) -> None:
 
 
 async def _elicit(call: ServedCall, question: Question, context: Any) -> None:
-    """Ask the client; what it says that is no answer is a no."""
+    """Ask the client; what it says that is no answer is a no, and where it could not ask nobody has said anything."""
+    answer: Answer | None
     try:
         reply = await context.session.elicit_form(
             question.message, question.schema, related_request_id=context.request_id
         )
         answer = question.read(reply)
-    except Exception:  # noqa: BLE001 -- whatever kept the client from answering: nobody has said yes
-        answer = None
+    except Exception as error:  # noqa: BLE001 -- whatever kept the client from answering
+        answer = Answer("error", f"the client that made the call could not ask: {visible(str(error), 300)}", CLIENT)
     if question.id in call.questions:
         call.settle(question, answer or question.refusal)
 

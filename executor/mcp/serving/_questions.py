@@ -10,6 +10,7 @@ import mcp.types as t
 
 from executor._json import to_text
 from executor.calls._current import current_call
+from executor.mcp.serving._fields import filled_in, form_of
 from executor.permission._visible import visible
 from executor.values._approval import CLIENT, Answer, NoChannelError
 
@@ -69,17 +70,18 @@ class Question:
     @property
     def schema(self) -> dict[str, Any]:
         """The form that the client is to show."""
-        return dict(self.approval.form) if self.approval.form is not None else _ALLOW
+        return form_of(self.approval.form) if self.approval.form is not None else _ALLOW
 
     @property
     def message(self) -> str:
         """
-        The question in words. Of whether a call may run it is not the text for a person's own surface, which speaks of
-        answers that last.
+        The question in words. It is not the text for a person's own surface, which speaks of answers that last, and of
+        how a form is filled in at a terminal.
         """
         asked = self.approval
         if asked.form is not None:
-            return asked.text
+            said = visible(str(asked.arguments.get("message", "")))
+            return f"{visible(asked.tool)} asks: {said}\n  why you are asked: {visible(asked.reason)}"
         lines = [f"Run {visible(asked.tool)}?", f"  why you are asked: {visible(asked.reason)}"]
         lines += [f"  {visible(key)}: {_short(value)}" for key, value in asked.arguments.items()]
         if len(asked.parts) > 1:
@@ -107,7 +109,7 @@ class Question:
         if told.action != "accept":
             return Answer("no", None, CLIENT)
         if self.approval.form is not None:
-            return Answer("edit", content, CLIENT)
+            return Answer("edit", filled_in(self.approval.form, content), CLIENT)
         return _verdict(content, self.approval.options)
 
 
