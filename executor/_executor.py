@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 METADATA_KEYS = frozenset({"continuation_id", "show_output", "show_popup"})
 NO_BACKENDS = Backends()
+LEAVING = 2.0  # seconds that tools which are told to stop have for it, when the program itself is about to end
 
 
 class ToolExecutor(Detaching):
@@ -392,4 +393,5 @@ class ToolExecutor(Detaching):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # After Ctrl-C or exit() nobody wants to wait for what still runs; after an ordinary error its work is kept.
-        self.shutdown(cancel=kind is not None and not issubclass(kind, Exception))
+        leaves = kind is not None and not issubclass(kind, Exception)
+        self.shutdown(cancel=leaves, timeout=LEAVING if leaves else None)

@@ -6,7 +6,7 @@ from typing import Any
 
 MOST = 10_000_000  # values in a value, written out; the text of so many takes about a second and some 100 MB
 TIMES = 10  # and so many times the distinct ones: what is merely large has had room in memory once already
-SMALL = 500_000  # lists and objects; more are counted with care, each once
+SMALL = 50_000  # lists and objects; more are counted with care, each once
 _HOLDERS = frozenset({dict, list, tuple})
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from executor._executor import LEAVING
+
 BOUND = 1.0  # seconds from the last line of the program to the end of the process
 ROOT = Path(__file__).parents[1]
 
@@ -116,16 +118,29 @@ def test_the_process_ends_soon_after_its_program(program):
     assert process.stderr == ""
 
 
-def test_an_exit_out_of_the_with_block_does_not_wait_for_a_stuck_tool():
+STUCK = {  # calls of `t`, which does not heed a stop, and of `around`, which makes one and waits for it
+    "a task": "executor.start(ToolCall('1', 't'))",
+    "submitted": "executor.submit(ToolCall('1', 't'))",
+    "a thread waits": "threading.Thread(target=executor.execute, args=('t', {}), daemon=True).start()",
+    "within a task": "executor.start(ToolCall('1', 'around'))",
+    "within one submitted": "executor.submit(ToolCall('1', 'around'))",
+    "within one given up": "executor.execute('around', {}, timeout=0.1)",
+}
+
+
+@pytest.mark.parametrize("call", STUCK.values(), ids=STUCK.keys())
+def test_an_exit_out_of_the_with_block_does_not_wait_for_a_stuck_tool(call):
     took, process = seconds_to_exit(
-        "started.set()\n"
         "with executor:\n"
-        "    executor.register('t', stuck, auto_background=0); executor.execute('t', {})\n"
+        "    executor.register('t', stuck)\n"
+        "    executor.register('around', lambda args: executor.execute('t', {}))\n"
+        f"    {call}\n"
+        "    assert started.wait(10)\n"
         "    sys.stdout.write(repr(time.time()) + '\\n'); sys.stdout.flush()\n"
         "    sys.exit(3)\n"
     )
     assert process.returncode == 3, process.stderr
-    assert took < BOUND
+    assert took < BOUND + (LEAVING if "Thread" in call else 0)
     assert process.stderr == ""
 
 

@@ -12,7 +12,17 @@ import weakref
 
 import pytest
 
-from executor import Decision, PluginRegistry, ResultKind, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
+from executor import (
+    Decision,
+    PluginRegistry,
+    ResultKind,
+    TaskManager,
+    ToolCall,
+    ToolExecutor,
+    Verdict,
+    current_call,
+    hookimpl,
+)
 from executor.calls._state import current
 
 SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
@@ -693,11 +703,12 @@ def test_the_callers_variables_travel_with_a_submitted_call(executor, limits):
 
 
 def test_a_call_submitted_inside_a_tool_belongs_to_it_and_is_stopped_with_it(executor):
-    inner_started, outcomes = threading.Event(), []
+    inner_started, inner_over, outcomes = threading.Event(), threading.Event(), []
 
     def inner(args):
         inner_started.set()
         outcomes.append((current_call().depth, current_call().wait(SECONDS)))
+        inner_over.set()
 
     def outer(args):
         future = executor.submit(call("inner"))
@@ -712,6 +723,7 @@ def test_a_call_submitted_inside_a_tool_belongs_to_it_and_is_stopped_with_it(exe
     assert executor.cancel(made.id)
     assert future.result(SECONDS).kind == "cancelled"
     assert executor.shutdown(timeout=SECONDS)
+    assert inner_over.wait(SECONDS)  # it was given up: nobody waits for it
     assert outcomes == [(1, True)]
 
 
@@ -856,3 +868,42 @@ def test_an_interrupt_as_a_call_begins_leaves_no_call_behind(executor, make):
     assert (executor._way.calls, current.get()) == (set(), None)
     executor._way.calls = calls
     assert executor.shutdown() is True
+
+
+@pytest.mark.parametrize("wait", [
+    lambda tasks, task_id: tasks.wait(task_id, SECONDS).status == "completed",
+    lambda tasks, task_id: tasks.next_undelivered(SECONDS).id == task_id,
+], ids=["wait", "next_undelivered"])  # fmt: skip
+def test_a_tool_that_waits_for_a_task_lends_it_its_worker(wait):
+    def around(args):
+        task_id = executor.call(call("inner"), background=True).task_id
+        return wait(executor.tasks, task_id)
+
+    with ToolExecutor(max_workers=1, tasks=TaskManager.in_memory()) as executor:
+        executor.register("inner", lambda args: 7)
+        executor.register("around", around)
+        assert executor.submit(call("around")).result(SECONDS).value is True
+
+
+@pytest.mark.parametrize("stop", ["by its id", "by a shutdown"])
+def test_a_submitted_call_whose_tool_does_not_heed_a_stop_ends_at_once(executor, stop):
+    started, release, told = threading.Event(), threading.Event(), []
+
+    def stuck(args):
+        started.set()
+        release.wait(SECONDS)
+
+    executor.register("stuck", stuck)
+    request = call("stuck")
+    future = executor.submit(request, on_done=told.append)
+    try:
+        assert started.wait(SECONDS)
+        if stop == "by its id":
+            assert executor.cancel(request.id)
+        else:
+            assert executor.shutdown(cancel=True, timeout=SECONDS / 2)
+        assert future.result(SECONDS / 2).kind is ResultKind.CANCELLED
+        assert [result.kind for result in told] == [ResultKind.CANCELLED]
+        assert executor.abandoned == 1
+    finally:
+        release.set()

@@ -249,6 +249,7 @@ class CallState:
         leave: Ends what plugins have put around it, in the context in which it came in; None when they have not.
         blocking: Whether a thread waits for it: what may block then does so there, and not on a worker.
         teller: The thread that tells others its end, once one does; else 0.
+        given_up: Whether it has ended while its tool went on; so have the calls that the tool makes.
         turn: What it gives back when it is over, unless that is its work's to do.
         spawn: Runs a function on a thread of its own, or None where nobody has threads.
         listener, on_progress: Told of output and of progress; None once the call has been answered.
@@ -273,6 +274,7 @@ class CallState:
     spawn: Callable[[Callable[[], object]], object] | None = None
     token: Any = None
     teller = 0
+    given_up = False
     turn: Turn | None = None
     terminal: Terminal | None = None
     on_terminal: Callable[[], object] | None = None  # told that there is one, or none any more

@@ -66,6 +66,31 @@ class Until:
             once(self._work.job.result)
 
 
+class FromBeginToEnd:
+    """
+    The pause in which a call's work begins, and is done or given up; its limit is kept by a timer.
+
+    Whoever does the work goes on after it: one that asked for its end once it has begun may find it over by then, and
+    would need another thread for what comes next.
+    """
+
+    __slots__ = ("_work",)
+    quick = False
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def block(self) -> Any:
+        self._work.begin_timed()
+        return self._work.job.wait(None)
+
+    def then(self, resume: Resume) -> None:
+        once = _Once(resume)
+        if not self._work.job.follow(once):
+            once(self._work.job.result)
+        self._work.begin_timed()
+
+
 class UntilSettled:
     """The pause until a call's work has ended (its end), or something else is settled or a time has passed (None)."""
 

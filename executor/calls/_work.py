@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.calls._clock import due, give_up
 from executor.calls._scope import block
-from executor.calls._until import Until, UntilSettled
+from executor.calls._until import FromBeginToEnd, Until, UntilSettled
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._beside import beside
 from executor.threads._jobs import Job
@@ -136,6 +136,11 @@ class Work:
         """Whether it was given up, and its thread has not come back."""
         return self.job in self._threads.abandoned
 
+    def begin_timed(self) -> None:
+        """`submit`, when nobody waits for its limit: a timer keeps it."""
+        self._timed = True
+        self.submit()
+
     def submit(self) -> None:
         """Begin, on a worker; not before its turn has come."""
         if self._turn is None or self._turn.granted:
@@ -204,6 +209,7 @@ class Work:
         # Entered before it is looked at: a thread that comes back now either is seen here, or finds itself there.
         self.job.on_return = self._returned
         self._threads.abandoned.add(self.job)
+        self.call.given_up = self.job.running
         if not self.job.running:
             self._threads.abandoned.discard(self.job)
         self.job.end(error)
@@ -241,6 +247,8 @@ def waited(
         BaseException: The waiting thread was interrupted; the work is stopped.
     """
     try:
+        if threshold is None and not work.call.blocking:
+            return (yield FromBeginToEnd(work))
         if threshold == 0 and (handed := hand_over(work)) is not None:
             work.submit()
             return handed

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from executor.run._ended import Ended
 
 
+def is_unwanted(call: CallState) -> bool:
+    """Whether a call that *call* is made in was given up: nobody is told what it comes to."""
+    around = call.parent
+    while around is not None and not around.given_up:
+        around = around.parent
+    return around is not None
+
+
 class Promises:
     """
     Submitted calls whose end has not been told yet. Changed by single operations, which are atomic.
@@ -49,6 +57,10 @@ class Promises:
         self._changed()
 
     def all_kept(self, running: Iterable[CallState]) -> bool:
-        """Whether all have been told, and none is *running*; but for what this thread tells: it waits for itself."""
+        """
+        Whether all have been told, and none is *running*.
+
+        But for what this thread tells, which would wait for itself, and for what nobody wants: its tool was given up.
+        """
         here = threading.get_ident()
-        return all(call.teller == here for call in (*running, *self._untold))
+        return all(call.teller == here or is_unwanted(call) for call in (*running, *self._untold))

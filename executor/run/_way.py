@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from executor.calls._above import caller_mark
-from executor.calls._scope import Blocking, Submitted, block, leave_scope, link, unlink, unlink_parent
+from executor.calls._scope import Submitted, block, leave_scope, link, unlink, unlink_parent
 from executor.calls._state import current, nothing
 from executor.calls._work import Work, wait, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
@@ -25,7 +25,7 @@ from executor.run._backends import Prepared
 from executor.run._ended import HandedOver
 from executor.run._on_loop import BLOCKED, OnLoop, only_runs_on_loop, start_on_loop
 from executor.run._options import ORDINARY, Options
-from executor.run._promises import Promises
+from executor.run._promises import Promises, is_unwanted
 from executor.run._turns import Turns, give_back, taken
 from executor.threads._condition import Condition
 from executor.threads._fork import of_this_process
@@ -216,7 +216,8 @@ class Way:
             return self._behind_gates(prepared, prepared.judging, options)
         limit = options.limit(prepared, self.default_timeout)
         threshold = options.threshold(prepared, limit) if self.thresholds or options.background else None
-        if threshold is None and limit is None and not (prepared.entry.is_async or options.away):
+        here = prepared.call.blocking and threshold is None and limit is None
+        if here and not (prepared.entry.is_async or options.away):
             return self._here(prepared)
         return self._away(prepared, limit, threshold, options)
 
@@ -229,7 +230,7 @@ class Way:
         return (yield from self._rest(prepared, options))
 
     def _here(self, prepared: Prepared) -> Steps[Ended]:
-        """Run it where it is waited for; for a submitted call that is a worker."""
+        """Run it in the thread that waits for it. What was submitted has none, and can be given up: it runs away."""
         call = prepared.call
         try:
             turn = self.turns.of(prepared)
@@ -244,12 +245,7 @@ class Way:
             call.source.interrupted()
             raise
         try:
-            if call.blocking:
-                return self.pipeline.finished(prepared)
-            ended: Ended = yield Blocking(partial(self.pipeline.finished, prepared), self.threads.workers)
-            return ended
-        except ExecutorUnavailableError as error:  # shut down before a worker took it
-            return error
+            return self.pipeline.finished(prepared)
         finally:
             give_back(call)
 
@@ -329,8 +325,11 @@ class Way:
         call.view = None  # it has the call: a circle, which the garbage collector would have to find
         if self.closed:
             self._changed()
-            if not self.calls:
-                self._free()
+            self._free_if_idle()
+
+    def _free_if_idle(self) -> None:
+        if all(map(is_unwanted, list(self.calls))):
+            self._free()
 
     def _changed(self) -> None:
         """Somebody may wait for it, in `close`."""
@@ -359,6 +358,5 @@ class Way:
             with self._lock:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: self.promises.all_kept(self.calls), limit)
-        if not self.calls:
-            free()
+        self._free_if_idle()
         return self.promises.all_kept(self.calls)

@@ -149,7 +149,7 @@ class Delivery:
                     return found[0]
                 left = threading.TIMEOUT_MAX if deadline is None else deadline - time.monotonic()
                 stopped = left <= 0 or (cancel is not None and cancel.cancelled)
-                if stopped or not gate.wait(min(left, threading.TIMEOUT_MAX)):
+                if stopped or not gate.wait_lending(min(left, threading.TIMEOUT_MAX)):
                     return None
         finally:
             if forget is not None:

@@ -229,7 +229,7 @@ class TaskManager(Input):
 
     def wait(self, task_id: str, timeout: float | None = None, *, cancel: CancelToken | None = None) -> TaskInfo:
         """
-        The task once it has ended, or as it is when *timeout* seconds have passed.
+        The task once it has ended, or as it is when *timeout* seconds have passed. A tool lends its worker meanwhile.
 
         Args:
             cancel: Ends the wait early.
@@ -248,7 +248,7 @@ class TaskManager(Input):
         try:
             if task is None:
                 return self._wait_elsewhere(task_id, timeout, gate)
-            gate.wait(timeout)
+            gate.wait_lending(timeout)
         finally:
             if forget is not None:
                 forget()
@@ -274,7 +274,7 @@ class TaskManager(Input):
                     raise
             if info is not None and (info.status.final or left <= 0):
                 return info
-            if gate.wait(left):
+            if gate.wait_lending(left):
                 return info or elsewhere.get(task_id)
 
     def cancel(self, task_id: str, reason: str | None = None) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
+from executor.threads._workers import lending
+
 
 class Gate:
     """
@@ -34,3 +36,8 @@ class Gate:
         if opened:
             self.set()
         return opened
+
+    def wait_lending(self, timeout: float | None = None) -> bool:
+        """`wait`, for work that others do: if this thread is a worker, its place may be taken meanwhile."""
+        with lending():
+            return self.wait(timeout)

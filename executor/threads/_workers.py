@@ -12,7 +12,7 @@ import itertools
 import sys
 import threading
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from executor.threads._fork import of_this_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
 REFUSED = "The executor has been shut down, or the system has no thread left"  # what it means that work is not taken
 IDLE_SECONDS = 10.0  # how long a worker beyond the warm ones waits for more work, as in trio and anyio
@@ -29,6 +30,15 @@ _thread_numbers = itertools.count(1)
 waiting_threads: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "executor_waiting_threads", default=frozenset()
 )
+
+
+_here = threading.local()  # `workers`: those that the thread is one of
+
+
+def lending() -> AbstractContextManager[None]:
+    """While this thread waits for other work: if it is a worker, its place may be taken meanwhile."""
+    workers: Workers | None = getattr(_here, "workers", None)
+    return nullcontext() if workers is None else workers.blocking_here()
 
 
 def waited_for_here() -> None:
@@ -273,6 +283,7 @@ class Workers:
                 return
             self._starting.discard(worker)
             self._threads.add(threading.get_ident())
+        _here.workers = self
         while True:
             worker.job = None
             if job is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 
 import pytest
 
@@ -111,16 +112,26 @@ def test_a_no_is_an_error_that_says_so(executor, person, said, told):
 
 
 def test_nobody_there_no_answer_in_time_and_a_stop_are_errors(person):
+    over = threading.Event()
+
+    def pick(args):
+        try:
+            return current_call().ask("Which?", **args)
+        finally:
+            over.set()
+
     with ToolExecutor() as executor:
-        executor.register("pick", lambda args: current_call().ask("Which?", **args))
+        executor.register("pick", pick)
         assert "nobody to ask" in executor.execute("pick", {})[1]["error"]
         executor.approvals.add_channel("test", person)
         assert "nobody answered in time" in executor.execute("pick", {"timeout": 0.01})[1]["error"]
+        over.clear()
         future = executor.submit(ToolCall("1", "pick", {}))
         assert person.asked.get(timeout=SECONDS)
         assert person.asked.get(timeout=SECONDS)
         assert executor.cancel("1")
         assert future.result(SECONDS).kind == "cancelled"
+        assert over.wait(SECONDS)  # the call has ended; its tool hears of it by itself
         assert executor.approvals.pending() == []
 
 
