@@ -390,6 +390,7 @@ class Judge:
             file_verdict=self._file_verdict,
             files=self._files,
             project=self.places.project,
+            base=self.places.base,
             home=self.places.home,
             known=Known(),
         )

@@ -170,7 +170,7 @@ class ShellJudge:
 
     def _plainly_denied(self, reading: Reading) -> Part | None:
         for command in reading.commands:
-            part = self._step_rules.denied(command, [Run.of(command)], self._runs)
+            part = self._step_rules.denied(command, [Run.of(command)], self._runs, self._folders)
             if part is not None and part.verdict == "deny":
                 return part
         return None

@@ -129,6 +129,7 @@ class RuleList:
 
     def __init__(self, name: ListName, sections: Iterable[Section], places: Placeholders) -> None:
         self.name = name
+        self._project = places.project
         self._narrow = name == "whitelist"
         self._tools: dict[str, str] = {}
         self._globs: list[tuple[Wildcard, str]] = []
@@ -190,7 +191,7 @@ class RuleList:
         rule = shell_rule(pattern, marks)
         if rule is None:
             return
-        self._commands.append(rule)
+        self._commands += self._read(rule, marks)
         first = rule.patterns[0]
         if len(rule.patterns) == 1 and len(first.tokens) == 1 and not first.tail:
             self._add_tool(pattern.strip(), pattern)
@@ -252,7 +253,19 @@ class RuleList:
             return
         rule = shell_rule(written, marks)
         if rule is not None and len(rule.patterns) == 1:
-            rules.lines.append(rule._replace(text=text))
+            rules.lines += self._read(rule._replace(text=text), marks)
+
+    def _read(self, rule: ShellRule, marks: Placeholders) -> list[ShellRule]:
+        """*rule*; for denying also with its paths as they are from the project, as those of commands are written."""
+        if self._narrow or len(rule.patterns) > 1:
+            return [rule]
+        from executor_permissions.judge._from_project import rule_from_project  # for those with patterns
+
+        first = rule.patterns[0]
+        tokens = rule_from_project(first.tokens, marks.project, self._project)
+        if tokens == first.tokens:
+            return [rule]
+        return [rule, rule._replace(patterns=(type(first)(first.text, tokens, first.tail, first.prefix),))]
 
     def _whole(self, names: tuple[str, ...]) -> str | None:
         for name in names:
@@ -281,7 +294,7 @@ class RuleList:
             if kind in ("shell", "argv") and isinstance(value, str):
                 rule = shell_rule(value, marks, prefix=True)
                 if rule is not None:
-                    file.commands.setdefault(argument, []).append(rule)
+                    file.commands.setdefault(argument, []).extend(self._read(rule, marks))
                 if not is_text:
                     continue
             expanded = marks.expand(value) if isinstance(value, str) else value

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._from_project import from_project
 from executor_permissions.judge._other_names import has_other_name, other_names
 from executor_permissions.judge._paths import UnclearPathError
 from executor_permissions.judge._peel import parts_of
@@ -121,10 +122,11 @@ class StepRules:
         runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
         given = [*judged.runs, *_with_inputs(command, judged.runs)]
-        found = self._search(given, self._rules.denying, runs)
+        found = self._search(given, self._rules.denying, runs, step.folders)
         judged.denied = _denied(command, found) if found is not None else None
         if judged.denied is None or judged.denied.verdict != "deny":
-            found = self._search(given, self._rules.asking, runs) if self._rules.asking else None
+            asking = self._rules.asking
+            found = self._search(given, asking, runs, step.folders) if asking else None
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
@@ -135,13 +137,15 @@ class StepRules:
 
     # Denying.
 
-    def denied(self, command: Command, runs: Sequence[Run], notes: Runs) -> Part | None:
-        """The part of the blacklist's rule that is, or may be, about one of *runs*."""
-        found = self._search(runs, self._rules.denying, notes)
+    def denied(self, command: Command, runs: Sequence[Run], notes: Runs, folders: Folders) -> Part | None:
+        """The part of the blacklist's rule that is, or may be, about one of *runs*, in *folders*."""
+        found = self._search(runs, self._rules.denying, notes, folders)
         return _denied(command, found) if found is not None else None
 
-    def _search(self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs) -> tuple[str, bool] | None:
-        """The rule that catches one of *runs*, and whether surely."""
+    def _search(
+        self, runs: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs, folders: Folders
+    ) -> tuple[str, bool] | None:
+        """The rule that catches one of *runs*, and whether surely; *folders* are those of what is no inner script."""
         maybe: str | None = None
         for run in runs:
             program = run.program
@@ -151,7 +155,7 @@ class StepRules:
             about = indexes[0].about(program) if len(indexes) == 1 else _about(indexes, program)
             if not about and not has_other_name(program):
                 continue  # nor is a rule about its sub-commands by other names
-            for words, same in _spellings(run.words):
+            for words, same in self._spellings(run, folders if run.step is None else run.step.folders):
                 operands = operands_of(words)
                 for rule in about if words is run.words else _about(indexes, words[0]):
                     if operands is not None and not rule.patterns[0].needs <= operands:
@@ -162,6 +166,13 @@ class StepRules:
                     if match:
                         maybe = maybe or rule.text
         return (maybe, False) if maybe is not None else None
+
+    def _spellings(self, run: Run, folders: Folders) -> Iterator[tuple[list[str], bool]]:
+        """What runs in other words, and with its paths as they are from the project."""
+        for words, same in _spellings(run.words):
+            yield words, same
+            for placed, surely in from_project(words, folders, self._rules.base):
+                yield placed, same and surely
 
     # Allowing.
 

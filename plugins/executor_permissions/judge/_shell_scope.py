@@ -26,6 +26,7 @@ class Rules:
         denying, asking, allowing: The rules for single commands, those that ``arguments`` has for this one among them.
         file_verdict: Judges a redirection as a call of writeFile or readFile.
         files: What the blacklist keeps from the file tools, and the policy's own files.
+        base: The folder that relative paths of rules begin in.
         known: What these rules say about commands that were judged before.
         has_lines: Whether a rule to deny or to ask is about a whole line as it is written.
         has_sequences: Whether one is about several commands.
@@ -41,6 +42,7 @@ class Rules:
     file_verdict: Callable[[str, str, Links], Part]
     files: FileRules
     project: str
+    base: str
     home: str
     known: Known
     has_lines: bool = field(init=False)
