@@ -26,6 +26,9 @@ _PROGRAMS = (
     "halt | systemctl halt",
     "mkfs | mke2fs",
     "fd | fdfind",
+    "npx | npm exec | npm x",
+    "uvx | uv tool run",
+    "pnpx | pnpm dlx",
     "node | nodejs",
     "apt | apt-get",
 )
@@ -104,6 +107,8 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
         return _each_first(program, words, surely=program in _EACH)
     if "@" in program[1:]:
         return _without_version(program, words)
+    if (program, words[1:2]) == ("yarn", ["run"]) or (program == "cargo" and words[1:] and words[1][:1] == "+"):
+        return _without_second(words)
     if program.startswith(_GIT):
         return _of_git(program, words)
     return _names(program, words) if known or program.startswith(("python", "pip")) else ()
@@ -127,6 +132,13 @@ def has_other_name(program: str) -> bool:
 def _without_version(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
     """``npx npm@latest``: a package and its version."""
     bare = [program[: program.index("@", 1)], *words[1:]]
+    yield bare, True
+    yield from other_names(bare)
+
+
+def _without_second(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``yarn run deploy`` is ``yarn deploy``; ``cargo +nightly`` is the cargo of another toolchain."""
+    bare = [words[0], *words[2:]]
     yield bare, True
     yield from other_names(bare)
 
@@ -199,14 +211,25 @@ def _by_sub_command(program: str, words: list[str]) -> Iterator[tuple[list[str],
 
 
 def _pushing(words: list[str]) -> Iterator[tuple[list[str], bool]]:
-    """``git push origin +main`` is forced, and ``git push origin :main`` deletes."""
-    behind = [word for word in words[words.index("push") + 1 :] if type(word) is str]
+    """``git push origin +main`` is forced, ``git push origin :main`` deletes, ``HEAD:refs/heads/main`` goes to main."""
+    at = words.index("push") + 1
+    behind = [word for word in words[at:] if type(word) is str]
+    told = [_branch(word) if type(word) is str and word[:1] != "-" else word for word in words[at:]]
+    if told != words[at:]:
+        yield [*words[:at], *told], True
     if any(word[:1] == "+" for word in behind):
         yield [*words, "--force"], True
     if any(word[:1] == ":" and len(word) > 1 for word in behind):
         yield [*words, "--delete"], True
     if any(word.startswith(("--force-w", "--mir")) for word in behind):
         yield [*words, "--force"], False
+
+
+def _branch(word: str) -> str:
+    """The branch that a refspec writes to; what is none stays as it is: an address, a folder."""
+    if "://" in word or "@" in word:
+        return word
+    return word.removeprefix("+").rpartition(":")[2].removeprefix("refs/heads/").removeprefix("heads/")
 
 
 def _destroying(words: list[str]) -> Iterator[tuple[list[str], bool]]:

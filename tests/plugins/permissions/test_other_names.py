@@ -17,6 +17,13 @@ from executor_permissions.judge._other_names import (
 )
 
 SAME = {  # a rule, and spellings of what it is about
+    "git push * main": ["git push origin HEAD:main", "git push origin refs/heads/main", "git push origin +HEAD:refs/heads/main", "git push o x:heads/main", "git push -u o +main"],
+    "git push origin main": ["git push origin main:main", "git push origin HEAD:main", "git push origin +refs/heads/main"],
+    "cargo publish *": ["cargo +nightly publish", "cargo +1.80 publish --dry-run"],
+    "npx *": ["npm exec x", "npm x -- y", "npx x"],
+    "npm exec *": ["npx x"],
+    "uvx *": ["uv tool run x"],
+    "yarn deploy*": ["yarn run deploy", "yarn run deploy:prod"],
     "docker rm *": ["docker container rm x", "docker container rm -f x", "docker -H h container rm x", "docker --host=h container remove x"],
     "docker container rm *": ["docker rm x", "docker rm -f x", "docker --context c rm x"],
     "docker rmi *": ["docker image rm x", "docker image remove x"],
@@ -26,7 +33,7 @@ SAME = {  # a rule, and spellings of what it is about
     "npm i *": ["npm install x", "npm add x"],
     "npm uninstall *": ["npm rm x", "npm un x", "npm uninst x", "npm unin x"],
     "pnpm remove *": ["pnpm rm x", "pnpm un x"],
-    "cargo run *": ["cargo r", "cargo r --release"],
+    "cargo run *": ["cargo r", "cargo r --release", "cargo +nightly r"],
     "git add *": ["git stage .", "git -C x stage .", "git-add .", "/usr/lib/git-core/git-stage ."],
     "git push *": ["git-push", "/usr/lib/git-core/git-push o main", "env git-push", "/usr/lib/git-core/git push"],
     "git push --force *": ["git push origin +main", "git push origin main +other:other", "git -C x push . +a", "git-push -f", "/usr/lib/git-core/git-push o +main"],
@@ -44,6 +51,9 @@ SAME = {  # a rule, and spellings of what it is about
     "chmod -R 777 *": ["chmod -R a+rwx .", "chmod --recursive ugo=rwx ."],
 }  # fmt: skip
 OTHERS = {
+    "git push * main": ["git push origin main:x", "git push origin HEAD:mainly", "git push origin feature/main", "git push git@h:main x"],
+    "npx *": ["npm test", "npm run exec"],
+    "yarn deploy *": ["yarn run x", "yarn add deploy-tool"],
     "docker rm *": ["docker ps", "docker container ls", "docker image rm x", "docker rmi x"],
     "npm publish *": ["npm p", "npm run publ", "npm unpublish x", "npm test"],
     "npm install *": ["npm ci", "npm run i", "npm ls"],
