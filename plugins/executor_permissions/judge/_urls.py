@@ -43,6 +43,7 @@ _NUMERIC = re.compile(
 _SHORT = 6  # digits of a number that is no address: a port
 _BLANK = re.compile(r"[\s\\]")
 END_OF_HOST = re.compile(r"[/?#]")
+_PORT = re.compile(r":[0-9]+\Z")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 
@@ -211,6 +212,8 @@ def spellings_of(value: str) -> Spellings:
         found = [read._replace(rest=rest) for rest in rests]
     else:
         found = readings(value)
+    # A rule that names no port is about all of them.
+    found = [*found, *(one._replace(host=host) for one in found if (host := _PORT.sub("", one.host)) != one.host)]
     texts = {value.strip().casefold(), *(one.text.casefold() for one in found)}
     bare = {*texts, *((one.host + one.rest).casefold() for one in found)}
     return Spellings(frozenset(texts), frozenset(bare), read is not None or _host_is_plain(value))

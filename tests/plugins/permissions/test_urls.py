@@ -160,3 +160,15 @@ def test_an_argument_whose_rules_are_urls_is_one_whatever_its_name():
 def test_a_url_may_be_so_long_and_no_longer(length, verdict):
     url = "https://ok.example/".ljust(length, "a")
     assert policy(whitelist=rule("argument", "https://ok.example/**")).decide("f", {"url": url}).verdict == verdict
+
+
+@pytest.mark.parametrize("rule", ["http://localhost/*", "http://localhost/admin", "http://[::1]/*", "*://localhost/*"])
+def test_a_forbidden_address_without_a_port_is_that_of_every_port(rule):
+    policy = Policy.from_dict({"defaultPolicy": "allow", "blacklist": {"patterns": [f"fetch(url={rule})"]}})
+    host = "[::1]" if "::1" in rule else "localhost"
+    for port in ("", ":80", ":8080", ":1"):
+        assert policy.decide("fetch", {"url": f"http://{host}{port}/admin"}).verdict == "deny", port
+    one = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["fetch(url=http://localhost:8080/*)"]}}
+    )
+    assert one.decide("fetch", {"url": "http://localhost:9090/admin"}).verdict == "allow"
