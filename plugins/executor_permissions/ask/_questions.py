@@ -337,7 +337,7 @@ class Questions:
             Grant(
                 new_grant_id(), asked.call.name, verdict, kind, rule, scope,
                 digest=asked.digest(verdict) if kind == "call" else "",
-                project=self.policy.places.project if self.policy is not None else "",
+                project=self.policy.places.base if self.policy is not None else "",
                 definition_hash=asked.definition[0], definition=asked.definition[1], created=now,
                 expires=now + lasting.seconds if lasting.seconds is not None else None,
                 # This call is the first of them.

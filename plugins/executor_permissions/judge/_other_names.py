@@ -8,6 +8,7 @@ Only what the program's own manual calls the same is in the tables. What is near
 from __future__ import annotations
 
 import re
+import signal
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,11 @@ _MAY_BE_EACH = frozenset(
     " bake".split()
 )
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
-_NUMBERED = re.compile(r"(pip)[0-9.]+\Z")
+_NUMBERED = re.compile(r"(pip|python|pypy)[0-9.]+\Z")
+_KILLING = frozenset({"kill", "pkill", "killall"})
+_SIGNALS = tuple(
+    re.compile(rf"{option}(?:SIG)?([A-Z]+[0-9]*|[0-9]+)", re.IGNORECASE) for option in ("-", "-[ns]=?", "--signal=")
+)
 _GIT = "git-"  # what sub-commands of git are called as programs
 _MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
 _OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
@@ -111,11 +116,16 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
         return _without_second(words)
     if program.startswith(_GIT):
         return _of_git(program, words)
-    return _names(program, words) if known or program.startswith(("python", "pip")) else ()
+    if program in _KILLING:
+        return _of_signal(words)
+    return _names(program, words) if known or program.startswith(("python", "pip", "pypy")) else ()
 
 
 def _each_first(program: str, words: list[str], *, surely: bool) -> Iterator[tuple[list[str], bool]]:
-    """``make test deploy`` is ``make deploy``, too."""
+    """``make test deploy`` is ``make deploy``, too, and ``gmake`` is GNU's ``make``."""
+    if program == "gmake":
+        yield ["make", *words[1:]], True
+        yield from _each_first("make", words, surely=surely)
     switches = [word for word in words[1:] if word[:1] == "-" or "=" in word][:_MOST_TARGETS]
     targets = {word: at for at, word in enumerate(words) if at and word[:1] != "-" and "=" not in word}
     for word, at in [*targets.items()][:_MOST_TARGETS]:
@@ -126,7 +136,7 @@ def _each_first(program: str, words: list[str], *, surely: bool) -> Iterator[tup
 
 def has_other_name(program: str) -> bool:
     """Whether *program* has another name itself, and not only its sub-commands, options and operands."""
-    return program in _beginnings() or "@" in program or program.startswith(("python", "pip", _GIT))
+    return program in _beginnings() or "@" in program or program.startswith(("python", "pip", "pypy", "gmake", _GIT))
 
 
 def _without_version(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
@@ -164,7 +174,7 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
             yield ["777" if type(word) is str and _opens_to_all(word) else word for word in words], True
     elif program in _TERRAFORM:
         yield from _destroying(words)
-    elif program.startswith(("python", "pip")):
+    elif program.startswith(("python", "pip", "pypy")):
         yield from _of_python(program, words)
 
 
@@ -243,6 +253,28 @@ def _destroying(words: list[str]) -> Iterator[tuple[list[str], bool]]:
         yield behind, True
 
 
+def _of_signal(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``kill -9``, ``-KILL``, ``-s SIGKILL`` and ``--signal=9`` send the same."""
+    for at, word in enumerate(words[1:], 1):
+        apart = word in ("-s", "-n", "--signal") and at + 1 < len(words)
+        sent = _signal(f"{word}={words[at + 1]}" if apart else word)
+        if sent is not None:
+            name, before, behind = sent.name, words[:at], words[at + 1 + apart :]
+            for form in ([f"-{sent.value}"], [f"-{name[3:]}"], [f"-{name}"], *(["-s", x] for x in (name, name[3:]))):
+                yield [*before, *form, *behind], True
+            return
+
+
+def _signal(option: str) -> signal.Signals | None:
+    for form in _SIGNALS:
+        match = form.fullmatch(option)
+        name = match[1].upper() if match is not None else ""
+        for sent in signal.Signals:
+            if name in (sent.name[3:], str(sent.value)):
+                return sent
+    return None
+
+
 def _opens_to_all(mode: str) -> bool:
     """Whether a mode lets everybody read, write and run, in the end."""
     if _OPEN_NUMBER.match(mode):
@@ -261,10 +293,12 @@ def _opens_to_all(mode: str) -> bool:
 
 
 def _of_python(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
-    """``pip3`` is ``pip``, and ``python -m pip`` as well."""
+    """``pip3`` is ``pip``, and ``python -m pip`` as well; ``python`` may be ``python3``."""
     numbered = _NUMBERED.match(program)
     if numbered is not None:
         yield [numbered[1], *words[1:]], True
+    elif program in ("python", "pypy"):
+        yield [f"{program}3", *words[1:]], False
     if program.startswith("pip"):
         return
     for i in range(1, len(words)):

@@ -66,6 +66,11 @@ class Placeholders(NamedTuple):
     project: str
     home: str
 
+    @property
+    def base(self) -> str:
+        """The folder that things are about here: the project's, or, without one, the working folder."""
+        return os.getcwd() if self.project == NO_PROJECT else self.project  # noqa: PTH109 -- text, as in _paths
+
     def expand(self, text: str) -> str:
         """*text* with the placeholders replaced, what they stand for taken literally."""
         return _PLACEHOLDER.sub(lambda match: escaped(self._value(match[1])), text)
@@ -103,7 +108,7 @@ class Places(NamedTuple):
     @property
     def base(self) -> str:
         """What the paths of a call are relative to, where nothing else is said."""
-        return os.getcwd() if self.project == NO_PROJECT else self.project  # noqa: PTH109 -- text, as in _paths
+        return self.marks.base
 
     @property
     def marks(self) -> Placeholders:

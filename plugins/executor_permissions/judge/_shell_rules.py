@@ -157,7 +157,7 @@ class StepRules:
                 continue  # nor is a rule about its sub-commands by other names
             for words, same in self._spellings(run, folders if run.step is None else run.step.folders):
                 operands = operands_of(words)
-                for rule in about if words is run.words else _about(indexes, words[0]):
+                for rule in about if words is run.words else _about(indexes, words[0].rpartition("/")[2]):
                     if operands is not None and not rule.patterns[0].needs <= operands:
                         continue
                     match = rule.patterns[0].catches(words)

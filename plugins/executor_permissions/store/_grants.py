@@ -42,7 +42,7 @@ class Grant:
         kind: ``shell``: a pattern for commands; ``call``: the tool with these very arguments; ``tool``: the whole tool.
         rule: What was shown: the pattern, or the call.
         digest: For ``call``: SHA-256 of the arguments; to allow also of the files that they mean.
-        project: For the scope ``project``: its root.
+        project: For the scope ``project``: its root, or the folder that the program was started in where there is none.
         definition_hash: Of the tool when it was granted; another definition is not covered.
         definition: What the model was told about the tool then, to show what has changed.
         expires: When it ends, in seconds since the epoch, or None.
@@ -158,7 +158,7 @@ class GrantBook:
         """The grants for *tool* and *agent* that are in force here."""
         now = self._clock()
         for grant in self._grants:
-            here = grant.scope != "project" or grant.project == self._places.project
+            here = grant.scope != "project" or grant.project == self._places.base
             if here and grant.tool == tool and grant.agent == agent and self._in_force(grant, now):
                 yield grant
 

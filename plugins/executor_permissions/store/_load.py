@@ -371,7 +371,7 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
             continue
         real = Path(os.path.realpath(source.path))
         protected |= {str(real), os.path.abspath(source.path)}  # noqa: PTH100 -- the link itself, not what it leads to
-        # A folder that holds the project, or is somebody's home, is not the policy's own.
-        if not root.is_relative_to(real.parent) and not Path(home_path).is_relative_to(real.parent):
+        # A folder that holds the project (without one, the working folder), or is somebody's home, is not its own.
+        if not Path(base).is_relative_to(real.parent) and not Path(home_path).is_relative_to(real.parent):
             protected.add(str(real.parent))
     return Places(str(root), home_path, tuple(sorted(protected)))

@@ -388,6 +388,18 @@ def test_what_a_file_in_the_home_folder_forbids_holds_for_who_is_started_there(a
     assert policy.decide("build", {}).verdict == "ask"
 
 
+def test_without_a_project_what_is_granted_for_it_is_for_the_folder_that_one_is_in(tmp_path, monkeypatch):
+    home, elsewhere = tmp_path / "me", tmp_path
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    verdicts = []
+    for folder, answer in ((home, "always project"), (elsewhere, "no"), (home, "no")):
+        monkeypatch.chdir(folder)
+        plugin = PermissionPlugin(policy={}, state_dir=tmp_path / "state", channel=lambda _, answer=answer: answer)
+        verdicts.append(plugin.check_permission("deploy", {})[0])
+    assert verdicts == [True, False, True]
+
+
 def test_without_a_project_a_channels_folder_is_below_the_folder_that_one_is_in(at_home, tmp_path):
     channel = {"type": "file", "base_path": "asked"}
     plugin = PermissionPlugin(policy={"channel": channel}, state_dir=tmp_path / "state", terminal=False)

@@ -63,7 +63,7 @@ def test_what_an_allowing_pattern_covers(verdict, pattern, command, covered):
         ("rm -rf /", "rm -rf /tmp/..", True), ("rm -rf ~", 'rm -rf "$HOME"', True), ("rm -rf ~", "rm -rf ~/", True),
         ("dd of=/dev/*", "dd if=x of=/dev/sda", True), ("find * -delete", "find . -name x -delete", True), ("curl * | sh", "curl x | tee y | sh", True),
         ("curl * | sh", "sh x; curl y", False), ("kill -9 *", "kill -9 1", True), ("git reset --hard *", "git reset --har HEAD", True),
-        (":(){ :|:& };:", ":(){ :|:& };:", True), ("git * main", "git push origin main", True), ("python *", "python3 x", False),
+        (":(){ :|:& };:", ":(){ :|:& };:", True), ("git * main", "git push origin main", True), ("python *", "python3 x", True),
         ("mkfs *", "mkfs.ext4 x", True), ("git branch -D *", "git branch -d -f x", True), ("git push --force *", "git push -f", True),
     ],
 )  # fmt: skip
