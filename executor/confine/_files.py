@@ -25,19 +25,42 @@ def files_made(paths: Sequence[str]) -> Iterator[None]:
 
     What was made and then neither opened for writing nor filled is removed.
     """
-    made: dict[str, int] = {}
-    for path in paths:
-        with contextlib.suppress(OSError):  # there already, or in no folder: the command itself will tell
-            os.close(_kernel.open_plain(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            made[path] = os.stat(path).st_mtime_ns
-    try:
+    with contextlib.ExitStack() as made:
+        for path in paths:
+            with contextlib.suppress(OSError):  # there already, or in no folder: the command itself will tell
+                made.enter_context(_made(path))
         yield
-    finally:
-        for path, changed in made.items():
+
+
+@contextlib.contextmanager
+def _made(path: str) -> Iterator[None]:
+    """One of them. Raises OSError."""
+    with folder_of(path) as (folder, name):
+        descriptor = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        try:
+            before = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        try:
+            yield
+        finally:
             with contextlib.suppress(OSError):
-                found = os.lstat(path)
-                if not found.st_size and found.st_mtime_ns == changed:
-                    os.unlink(path)
+                now = os.lstat(name, dir_fd=folder)
+                if os.path.samestat(now, before) and not now.st_size and now.st_mtime_ns == before.st_mtime_ns:
+                    os.unlink(name, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def folder_of(path: str) -> Iterator[tuple[int, str]]:
+    """
+    The folder of *path*, opened, and its name there: a command may put a link in the way at any moment. Raises OSError.
+    """
+    parent, name = os.path.split(path)
+    folder = _kernel.open_plain(parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield folder, name
+    finally:
+        os.close(folder)
 
 
 def check_program(name: str, folder: str, environment: Mapping[str, str]) -> None:

@@ -38,19 +38,29 @@ def _restore(git: str, identity: tuple[int, int] | None, head: bytes) -> None:
     if identity is None or _identity(git) != identity or _is_one(git):
         return
     try:
-        os.chmod(git, 0o700 | stat.S_IMODE(os.stat(git).st_mode))
+        _give_back(git)
         if _head(git) is None:
             with open(_free(os.path.join(git, "HEAD")), "xb") as made:
                 made.write(head)
         for folder in (os.path.join(git, name) for name in _FOLDERS):
-            if not os.path.isdir(folder):
+            if _identity(folder) is not None:
+                _give_back(folder)
+            elif not (os.path.isdir(folder) and os.access(folder, os.X_OK)):
                 os.mkdir(_free(folder))
-            os.chmod(folder, 0o700 | stat.S_IMODE(os.stat(folder).st_mode))
     except OSError as error:
         warn(
             f"A command has left {git} as no repository, and it cannot be made one again ({error}): see to it before "
             "git is used there"
         )
+
+
+def _give_back(folder: str) -> None:
+    """Take back the rights to a folder itself; not to what a link there leads to, which the command may have put."""
+    found = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chmod(f"/proc/self/fd/{found}", 0o700 | stat.S_IMODE(os.fstat(found).st_mode))
+    finally:
+        os.close(found)
 
 
 def _free(path: str) -> str:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
     import fcntl
 
-from executor.confine import _kernel, _records
+from executor.confine import _records
 from executor.confine._closed import COMMON, OWN_CONFIG
+from executor.confine._files import folder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable
 
 # Of what git reads, what it takes for granted: a repository that shares its own folder, no settings.
 _FILES = {COMMON: ".\n", OWN_CONFIG: ""}
@@ -55,7 +56,7 @@ class Placeholders:
             return
         _records.write(self._record, sorted({*self._listed(), *wanted}))
         for path in wanted:
-            with _folder_of(path) as (folder, name):
+            with folder_of(path) as (folder, name):
                 if (told := "" if path in files else _told(path)) is not None:
                     with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
                         _records.write_all(placeholder.fileno(), told)
@@ -83,7 +84,7 @@ def kept_there(paths: Iterable[str], stack: contextlib.ExitStack) -> None:
     what lies over it here would be gone with it, and the name open. One that this user may not open is not held.
     """
     for path in paths:
-        with contextlib.suppress(OSError), _folder_of(path) as (folder, name):
+        with contextlib.suppress(OSError), folder_of(path) as (folder, name):
             found = os.lstat(name, dir_fd=folder)
             if found.st_mtime_ns == 0 and found.st_mode & _MARK:
                 held = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
@@ -95,7 +96,7 @@ def kept_there(paths: Iterable[str], stack: contextlib.ExitStack) -> None:
 def _removed(path: str) -> bool:
     """Whether nothing of ours is there any more."""
     try:
-        with _folder_of(path) as (folder, name), contextlib.ExitStack() as stack:
+        with folder_of(path) as (folder, name), contextlib.ExitStack() as stack:
             found = os.lstat(name, dir_fd=folder)
             if found.st_mtime_ns == 0 or found.st_mode & _MARK:
                 held = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
@@ -114,17 +115,6 @@ def _says_no_more(folder: int, name: str, told: str) -> bool:
     """Whether a file says what its placeholder does, or less: its making may have been interrupted."""
     with open(name, "rb", buffering=0, opener=_in(folder)) as placeholder:
         return told.encode().startswith(placeholder.read(len(told) + 1) or b"")
-
-
-@contextlib.contextmanager
-def _folder_of(path: str) -> Iterator[tuple[int, str]]:
-    """The folder of *path*, opened, and its name there: a command may put a link in the way at any moment."""
-    parent, name = os.path.split(path)
-    folder = _kernel.open_plain(parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield folder, name
-    finally:
-        os.close(folder)
 
 
 def _told(path: str) -> str | None:

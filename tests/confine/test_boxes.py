@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Box, Profile, _wrap, box_of, start
-from executor.confine._start import _slots
+from executor.confine import Box, Profile, _landlock, _wrap, box_of, start
+from executor.confine._files import files_made
+from executor.confine._start import _slots, _start_in
 from executor.errors import ConfinementError
 
 PYTHON = "/usr/bin/python3"
@@ -105,6 +106,21 @@ def test_a_file_that_was_made_to_be_written_and_never_was_is_removed(project):
     profile = Profile("read", str(project), writable=(str(project / "listing"), str(project / "empty")))
     assert shell(profile, ": > empty; false && ls > listing")[0] == 1
     assert os.listdir(project) == ["empty"]
+
+
+def test_a_file_that_is_removed_is_the_one_that_was_made_whatever_leads_to_its_name_by_then(project, tmp_path):
+    """What else runs in the project may exchange the folder for a link while the command runs."""
+    elsewhere, folder = tmp_path / "elsewhere", project / "folder"
+    for each in (elsewhere, folder):
+        each.mkdir()
+    with files_made([str(folder / "new")]):
+        made = (folder / "new").stat()
+        folder.rename(project / "moved")
+        folder.symlink_to(elsewhere)
+        (elsewhere / "new").touch()
+        os.utime(elsewhere / "new", ns=(made.st_atime_ns, made.st_mtime_ns))
+    assert (elsewhere / "new").exists()
+    assert not (project / "moved" / "new").exists()
 
 
 @pytest.mark.parametrize("name", EVERY)

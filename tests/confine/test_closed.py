@@ -298,6 +298,15 @@ def test_no_box_leaves_a_working_tree_that_is_a_repository_itself(project, bubbl
     assert (project / ".git" / "HEAD").read_text().startswith("ref: refs/heads/")
 
 
+@pytest.mark.parametrize("name", ["refs", "objects"])
+def test_a_folder_outside_to_which_a_command_has_made_a_link_keeps_its_mode(project, bubblewrap, tmp_path, name):
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    in_a_box(project, f"rm .git/HEAD; mv .git/{name} .git/no; ln -s {outside} .git/{name}")
+    assert (project / ".git" / "HEAD").exists()
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
 def test_nor_one_of_a_repository_below(project, bubblewrap):
     with_a_nested_repository(project)
     in_a_box(project, f"cd vendor/lib; {TAKEN['HEAD']}; {ITSELF}")
