@@ -10,7 +10,7 @@ import pytest
 
 from executor import JsonLinesLedger, ToolCall
 from executor.cli._config import load
-from executor.confine import Profile, launcher
+from executor.confine import Profile, carried, launcher
 from executor.confine._start import trials
 from executor.engines._where import Where
 from executor.mcp import Tokens
@@ -120,7 +120,8 @@ def test_no_command_in_a_box_reads_or_writes_it(project, monkeypatch, mechanism)
         inside = launcher(
             Profile(name, str(project), unreadable=(), unwritable=(), writable=(), credentials=(), env=())
         )
-        done = subprocess.run([*inside, "sh", "-c", line], cwd=project, capture_output=True, text=True, check=False)
+        command, env = [*inside, "sh", "-c", line], carried(os.environ)
+        done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
         assert "default_timeout" not in done.stdout, line
         assert done.returncode != 0, line
         assert path.read_text() == "default_timeout = 3\n", line

@@ -20,6 +20,7 @@ from executor._lazy import lazy_names
 # Twice each, as in `executor` itself.
 if TYPE_CHECKING:
     from executor.confine._foreground import wait_in_front as wait_in_front
+    from executor.confine._launch import carried as carried
     from executor.confine._launch import launcher as launcher
     from executor.confine._places import SECRET_PLACES as SECRET_PLACES
     from executor.confine._refusal import refusal as refusal
@@ -37,7 +38,7 @@ __all__, __getattr__ = lazy_names(
     __name__,
     {
         "executor.confine._foreground": "wait_in_front",
-        "executor.confine._launch": "launcher",
+        "executor.confine._launch": "carried launcher",
         "executor.confine._places": "SECRET_PLACES",
         "executor.confine._refusal": "refusal",
         "executor.confine._repositories": "repositories_below",

@@ -28,7 +28,7 @@ def main(arguments: list[str], seen: str | None = None) -> int:
         seen: By whom the box is to be as if made, see `_launch.see_as`; by default this process.
     """
     from executor.confine._become import become
-    from executor.confine._launch import see_as
+    from executor.confine._launch import brought, see_as
     from executor.errors import ConfinementError
     from executor.values._profile import Profile
 
@@ -36,6 +36,7 @@ def main(arguments: list[str], seen: str | None = None) -> int:
         return _fail(2, "usage: python -I -m executor.confine PROFILE -- COMMAND [ARGUMENT ...]")
     told, command, environment = arguments[0], arguments[2:], dict(os.environ)
     if seen is not None:
+        environment = brought(environment)
         see_as(seen)
 
     def warn(box: Box) -> None:

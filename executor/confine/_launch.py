@@ -14,6 +14,8 @@ from executor.interpreter import WITHOUT, interpreter
 from executor.ownfiles import keep_own, kept_own
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from executor.values._profile import Profile
 
 # As ``-m executor.confine``, which finds the package only where it is installed.
@@ -23,6 +25,7 @@ sys.path.insert(0, sys.argv.pop(1))
 from executor.confine.__main__ import main
 sys.exit(main(sys.argv[2:], sys.argv[1]))
 """
+_CARRIED = "TOOLEXEC_CARRIED_"  # in front of the names of the command's variables
 # By which boxes find what they hide and close, their own folder, and bubblewrap.
 _VARIABLES = (
     "HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "TOOLEXEC_CONFIG",
@@ -34,8 +37,8 @@ def launcher(profile: Profile) -> list[str]:
     """
     What to put in front of a command and its arguments, so that it runs in the box of *profile*.
 
-    The box is the one that this process would make now: the environment in which all of it is started is the
-    command's, and may know nothing of the user's folders, or name others.
+    The box is the one that this process would make now: the command's environment may know nothing of the user's
+    folders, or name others. All of it is started with what `carried` makes of that.
 
     Raises:
         ConfinementError: There is no Python that could stand there.
@@ -49,6 +52,21 @@ def launcher(profile: Profile) -> list[str]:
     seen = json.dumps({"variables": named, "own": sorted(kept_own())})
     # -S: a project may hold the interpreter's own packages, of which some are run at every start (site(1)).
     return [python, "-I", "-S", "-c", _PROGRAM, str(root), seen, json.dumps(profile.to_dict()), "--"]
+
+
+def carried(environment: Mapping[str, str]) -> dict[str, str]:
+    """
+    *environment*, for a command behind a `launcher`, by names that mean nothing to what stands in front of it.
+
+    That is in no box yet: it would load what such variables name (``LD_PRELOAD``, ``LD_LIBRARY_PATH``), and a box may
+    have made it.
+    """
+    return {_CARRIED + name: value for name, value in environment.items()}
+
+
+def brought(environment: Mapping[str, str]) -> dict[str, str]:
+    """What `carried` was given."""
+    return {name.removeprefix(_CARRIED): value for name, value in environment.items() if name.startswith(_CARRIED)}
 
 
 def see_as(told: str) -> None:

@@ -160,15 +160,17 @@ class Program:
 
     async def __aenter__(self) -> Self:
         config = self._config
-        in_front = [] if config.confine is None else await anyio.to_thread.run_sync(_in_front, config, config.confine)
+        front, env = list[str](), _inherited() | dict(config.env) | environment()
+        if config.confine is not None:
+            front, env = await anyio.to_thread.run_sync(_boxed, config, config.confine, env)
         mark_caller()  # it may be started to be listed, and is there when the first call comes
         with anyio.CancelScope(shield=True):  # it takes milliseconds, and half of it done would leave a process behind
             transport, child = await asyncio.get_running_loop().subprocess_exec(
                 lambda: Child(self._tail, self._on_end),
-                *in_front,
+                *front,
                 config.command,
                 *config.args,
-                env=_inherited() | dict(config.env) | environment(),
+                env=env,
                 cwd=config.cwd,
                 start_new_session=True,
             )
@@ -207,15 +209,17 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in found.items() if not value.startswith("()")}  # a function of an old bash
 
 
-def _in_front(config: ServerConfig, name: ProfileName) -> list[str]:
+def _boxed(config: ServerConfig, name: ProfileName, env: dict[str, str]) -> tuple[list[str], dict[str, str]]:
     """
-    What puts the server into its box: the variables that its entry gives it stay, secrets too.
+    What puts the server into its box, and *env* as it brings that: the variables that its entry gives it stay, secrets
+    too. Its folder is told as it is spelt: what runs in the project may have put a link there, which is not followed.
 
     Where there is no such box, a warning says so here: what the server itself is told of it stands in its log.
     """
-    from executor.confine import Profile, launcher
+    from executor.confine import Profile, carried, launcher
     from executor.confine._start import announced
 
-    profile = Profile(name, os.path.realpath(config.cwd or os.curdir), env=tuple(config.env))
+    folder = os.path.abspath(config.cwd or os.curdir)  # noqa: PTH100 -- follows no link
+    profile = Profile(name, folder, env=tuple(config.env))
     announced(profile)
-    return launcher(profile)
+    return launcher(profile), carried(env)

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import pytest
 
-from executor.confine import Profile, launcher
+from executor.confine import Profile, carried, launcher
 from executor.confine._start import trials
 
 ROOT = Path(__file__).parents[2]
@@ -110,7 +110,7 @@ class World:
         return subprocess.run(
             self.command(profile, *command),
             cwd=more.pop("cwd", self.project),
-            env=env,
+            env=carried(env),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -9,7 +9,7 @@ import subprocess
 import platformdirs
 import pytest
 
-from executor.confine import Profile, launcher, start
+from executor.confine import Profile, carried, launcher, start
 from executor.confine._places import Places
 from executor.ownfiles import keep_own
 
@@ -95,7 +95,7 @@ def in_a_box(project, line, *, launched=None):
     profile, streams = Profile("project", str(project)), {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     if launched is not None:
         command = [*launcher(profile), "/bin/sh", "-c", line]
-        return subprocess.run(command, cwd=project, env=launched, **streams, check=False).stdout.decode()
+        return subprocess.run(command, cwd=project, env=carried(launched), **streams, check=False).stdout.decode()
     boxed = start(profile, ["sh", "-c", line], cwd=str(project), stdin=subprocess.DEVNULL, **streams)
     said, _ = boxed.process.communicate(timeout=60)
     boxed.close()

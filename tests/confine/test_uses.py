@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from executor import CancelToken, Image, Text, ToolCall, ToolExecutor
-from executor.errors import ToolFailedError
+from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.mcp import MCPBridge
 from executor_permissions import PermissionPlugin
 
