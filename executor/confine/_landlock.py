@@ -11,6 +11,7 @@ from executor.confine._disk import Disk
 from executor.confine._folders import Temporary, boxes_of, cache_of, own_elsewhere
 from executor.confine._mounted import Watch, mounts
 from executor.confine._places import devices_elsewhere, secrets
+from executor.confine._real import check_project
 from executor.confine._rulesets import Allowance, Ruleset
 
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ class Slot:
     A TMPDIR, and a ruleset that lets it be written: for one command at a time.
 
     Raises:
+        ConfinementError: The project is behind a link.
         OSError: It cannot be made.
     """
 
     def __init__(self, want: Want) -> None:
+        check_project(want.profile, os.path.realpath)
         self._want = want
         boxes = boxes_of(want.profile.project, want.places)
         self.temporary = Temporary(os.path.join(boxes, "kept"))

@@ -3,6 +3,32 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+from executor.errors import ConfinementError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from executor.values._profile import Profile
+
+
+def check_project(profile: Profile, real: Callable[[str], str]) -> None:
+    """
+    Raise ConfinementError if the project, which a box may write, is behind a link.
+
+    It was not when it was named; a command in another project, around this one, may have put a link there, and what
+    that leads to would be open.
+
+    Args:
+        real: Gives a path without links.
+    """
+    if profile.name == "read" or (leads := real(profile.project)) == (profile.project.rstrip("/") or "/"):
+        return
+    raise ConfinementError(
+        f"The box {profile.name!r} may write all of the project, and {profile.project} leads to {leads} by a link, "
+        "which a command may have put there: name that folder itself, if it is the one that is meant"
+    )
 
 
 class Real:

@@ -61,7 +61,8 @@ class Ruleset:
         try:
             self._allow_reading(disk)
             for path in allowance.folders:
-                self._add_written(path, _kernel.WRITE, os.open)
+                plain = f"{path.rstrip('/')}/" == self._project  # a command in one around it may have put a link there
+                self._add_written(path, _kernel.WRITE, _kernel.open_plain if plain else os.open)
             for path in allowance.files:
                 self._add_written(path, _kernel.WRITE_ALONE, _open_file)
             for name in DEVICES:

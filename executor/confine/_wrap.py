@@ -23,7 +23,7 @@ from executor.confine._kept_repositories import kept
 from executor.confine._mounted import mounts
 from executor.confine._placeholders import Placeholders, kept_there
 from executor.confine._places import Places, secrets
-from executor.confine._real import Real
+from executor.confine._real import Real, check_project
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
 from executor.confine._written import is_regular
@@ -95,7 +95,7 @@ class Wrapped:
 
         Raises:
             UnlaidError: Its mounts could not be laid where they belong; PlaceError, one of them.
-            ConfinementError: Laying them takes too long.
+            ConfinementError: Laying them takes too long; or the project is behind a link.
             OSError: There is no such program, or it may not be run.
             ValueError: An argument or a variable holds a NUL.
         """
@@ -137,6 +137,7 @@ class Wrapped:
         if self.profile.name != "read":
             own += [self.cache, *filter(os.path.isdir, (self.profile.project,))]
             nested = below(self.profile.project, mounted)
+        check_project(self.profile, real)
         free, files = [*map(real, own)], filter(_is_plain, self.profile.writable)
         with _folders.held(self.boxes):
             claims = Claims(self.boxes)

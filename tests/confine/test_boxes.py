@@ -793,6 +793,37 @@ def test_a_file_that_comes_later_can_be_read_by_the_next_command(project):
     assert shell(profile, "cat late; cat .env")[1] == "again"
 
 
+@pytest.mark.parametrize("name", ["project", "network"])
+def test_a_project_that_a_link_has_come_in_the_place_of_is_not_what_that_leads_to(project, tmp_path, bubblewrap, name):
+    """A project in another one, whose commands exchange it."""
+    inner, elsewhere = project / "inner", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    inner.symlink_to(elsewhere)
+    with pytest.raises(ConfinementError, match=f"leads to {elsewhere}"):
+        shell(Profile(name, str(inner)), f"touch {elsewhere}/new")
+    assert os.listdir(elsewhere) == []
+
+
+@pytest.mark.parametrize("when", ["before", "while it is made"])
+def test_nor_where_landlock_holds_all_of_it(project, tmp_path, monkeypatch, when):
+    inner, elsewhere = project / "around" / "inner", tmp_path / "elsewhere"
+    for folder in (inner, elsewhere / "inner"):
+        folder.mkdir(parents=True)
+
+    def exchange(*_):
+        inner.parent.rename(project / "moved")
+        inner.parent.symlink_to(elsewhere)
+
+    if when == "before":
+        exchange()
+    else:
+        monkeypatch.setattr(_landlock, "check_project", exchange)
+    profile, line = Profile("project", str(inner)), f"touch {elsewhere}/inner/new"
+    with contextlib.suppress(ConfinementError):
+        ended(_start_in(Box("project", "landlock"), profile, ["sh", "-c", line], None, os.environ, PIPES))
+    assert os.listdir(elsewhere / "inner") == []
+
+
 def test_an_open_profile_is_no_box(project):
     boxed = start(Profile("open", str(project)), ["touch", "a"], cwd=str(project), **PIPES)
     assert ended(boxed)[0] == 0

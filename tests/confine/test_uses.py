@@ -294,6 +294,32 @@ def test_a_server_runs_in_the_box_that_its_entry_names(server, confine):
     assert ("Seccomp:\t2" in told) is (confine == "read")  # under bubblewrap it is the launcher's number
 
 
+def test_a_library_that_an_entry_names_is_not_loaded_outside_the_servers_box(server, project, tmp_path):
+    source, library = project / "evil.c", project / "evil.so"
+    source.write_text(
+        "#include <fcntl.h>\n"
+        "__attribute__((constructor)) static void run(void) "
+        f'{{ open("{tmp_path}/canary", O_CREAT | O_WRONLY, 0644); open("{project}/seen", O_CREAT | O_WRONLY, 0644); }}'
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    assert str(library) in str(server("project", LD_PRELOAD=str(library)).call_tool("s", "environment"))
+    assert (project / "seen").exists()
+    assert not (tmp_path / "canary").exists()
+
+
+def test_a_servers_folder_that_has_become_a_link_opens_nothing(project, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (project / "work").symlink_to(outside)
+    line = f"touch {outside}/canary; exec {sys.executable} -S {RAW}"
+    entry = {"command": "sh", "args": ["-c", line], "cwd": str(project / "work"), "confine": "project"}
+    bridge = MCPBridge({"s": entry}, cache=None)
+    with pytest.raises(BackendUnavailableError, match=f"leads to {outside}"):
+        bridge.call_tool("s", "environment")
+    bridge.close()
+    assert os.listdir(outside) == []
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
