@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +19,22 @@ import pytest
 SERVER = [sys.executable, str(Path(__file__).parent / "server.py")]
 
 
-@pytest.fixture(params=["2026-07-28", "legacy"])
+ERAS = ["2026-07-28", "legacy"]
+
+
+@pytest.hookimpl(tryfirst=True)  # before the long ones are left out
+def pytest_collection_modifyitems(items):
+    """A test of both eras runs in one of them, by its name and its other parameters; in the other one it is long."""
+    for item in items:
+        values = item.callspec.params if hasattr(item, "callspec") else {}
+        for parameter, eras in (("era", ERAS), ("modern", [True, False])):
+            if parameter in values and item.path.parent == Path(__file__).parent:
+                rest = re.sub(rf"\b{values[parameter]}\b", "", item.name, count=1)
+                if values[parameter] != eras[hashlib.sha256(rest.encode()).digest()[0] % 2]:
+                    item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(params=ERAS)
 def era(request):
     """``mode`` of the client: the protocol since 2026-07-28, or the one with a handshake."""
     return request.param
