@@ -12,11 +12,16 @@ from pathlib import Path
 import pytest
 
 SERVER = str(Path(__file__).parent / "proxied.py")
+DOCUMENTS = ["memo://same", "memo://only-a", "mcp://b/memo://same", "memo://only-b"]
 
 
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """Starts the broker, whose server ``a`` is each client's own and ``b`` is shared; gives the bridge to it."""
+@pytest.fixture(params=[""])
+def command(request, tmp_path, monkeypatch):
+    """
+    Starts the broker, whose server ``a`` is each client's own and ``b`` is shared; gives the bridge to it.
+
+    The parameter is the name of one more server, which is a broker like itself; empty, there is none.
+    """
     policy, config = tmp_path / "permissions.json", tmp_path / "config.toml"
     policy.write_text('{"defaultPolicy": "allow"}', "utf-8")
     policy.chmod(0o600)
@@ -25,23 +30,29 @@ def command(tmp_path, monkeypatch):
         f"args = {json.dumps([SERVER, name])}\nshared = {json.dumps(name == 'b')}\n"
         for name in ("a", "b")
     )
-    words = [sys.executable, "-m", "executor", "serve"]
-    entries += f"[plugins.mcp.servers.itself]\ncommand = {json.dumps(words[0])}\nargs = {json.dumps(words[1:])}\n"
+    program, *words = sys.executable, "-m", "executor", "serve"
+    if request.param:
+        entries += f"[plugins.mcp.servers.{request.param}]\n"
+        entries += f"command = {json.dumps(program)}\nargs = {json.dumps(words)}\n"
     config.write_text(f"[plugins.mcp]\ncatalogue = false\nlist_timeout = 60\n{entries}", "utf-8")
     monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(policy))
     monkeypatch.setenv("TOOLEXEC_CONFIG", str(config))
     with subprocess.Popen(
-        [*words, "--http", "127.0.0.1:0", "--proxy", "--project", str(tmp_path)],
+        [program, *words, "--http", "127.0.0.1:0", "--proxy", "--project", str(tmp_path)],
         stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=os.environ,
     ) as server:  # fmt: skip
         url = re.match(r"serving at (\S+);", server.stderr.readline())[1]
-        yield [*words, "--connect", url]
+        yield [program, *words, "--connect", url]
         server.terminate()
         assert server.wait(20) == 130
 
 
 def said(client, tool):
     return client.call(tool, {})["content"][0]["text"]
+
+
+def listed(client):
+    return [each["uri"] for each in client.ask("resources/list")["result"]["resources"]]
 
 
 @pytest.mark.parametrize("modern", [True, False])
@@ -54,8 +65,7 @@ def test_each_client_has_its_own_servers_and_they_end_with_it(command, wire, unt
     assert [said(first, "mcp__a__remember"), said(second, "mcp__a__remember")] == ["1", "1"]
     shared = {said(client, "mcp__b__pid") for client in (first, second)}
     assert len(shared) == 1
-    listed = [each["uri"] for each in first.ask("resources/list")["result"]["resources"]]
-    assert listed == ["memo://same", "memo://only-a", "mcp://b/memo://same", "memo://only-b"]
+    assert listed(first) == DOCUMENTS
     first.process.stdin.close()
     assert first.process.wait(10) == 0
     until(lambda: not Path(f"/proc/{own[0]}").exists())
@@ -71,7 +81,10 @@ def test_a_name_without_a_token_is_refused(command, wire, own_folders):
     assert client.process.wait(20) == 2
 
 
+@pytest.mark.parametrize("command", ["itself"], indirect=True)
 def test_a_server_that_has_itself_among_its_servers_leaves_it_out(command, wire):
-    names = [tool["name"] for tool in wire(command).ask("tools/list")["result"]["tools"]]
+    client = wire(command)
+    names = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
     assert "mcp__a__pid" in names
     assert not [name for name in names if name.startswith("mcp__itself__")]
+    assert listed(client) == DOCUMENTS

@@ -17,9 +17,10 @@ HERE = Path(__file__).parent
 HARM = ["flood", "storm", "pings", "answers", "big", "hang", "die", "stop", "rename", "ask", "sample", "junk"]
 ANSWERED = ["big", "die", "rename", "ask", "sample", "junk"]
 # Those behind one broker: what keeps the server busy for good has one for itself.
-TURNS = [
-    ["flood"], ["storm"], ["pings"], ["answers"], ["stop"], ["big", "hang", "rename", "ask", "sample", "junk", "die"],
-]  # fmt: skip
+TOGETHER = ["big", "hang", "rename", "ask", "sample", "junk", "die"]
+TURNS = [["flood"], ["storm"], ["pings"], ["answers"], ["stop"], TOGETHER]
+FEW = [pytest.param(harms, 15, id=f"{harms[0]}-few") for harms in (["flood"], TOGETHER)]
+MANY = [pytest.param(harms, 40, id=harms[0], marks=pytest.mark.long) for harms in TURNS]
 
 
 @pytest.fixture
@@ -64,11 +65,11 @@ def p95(client, calls):
     return sorted(took)[int(calls * 0.95)]
 
 
-@pytest.mark.parametrize("harms", TURNS)
-def test_what_a_server_does_holds_nobody_else_up(broker_command, wire, harms):
+@pytest.mark.parametrize(("harms", "calls"), FEW + MANY)
+def test_what_a_server_does_holds_nobody_else_up(broker_command, wire, harms, calls):
     client = wire(broker_command)
     for harm in harms:
-        during = meanwhile(client, wire(broker_command), harm, 40)
+        during = meanwhile(client, wire(broker_command), harm, calls)
         assert during <= HELD_UP, harm
 
 
