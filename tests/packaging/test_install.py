@@ -132,10 +132,12 @@ def test_a_plugin_of_another_package_is_found_and_a_broken_one_is_reported(check
     assert json.loads(others.stdout)["text"] == "still works"
 
 
-def test_a_new_plugin_is_written_installed_tested_and_listed_within_a_minute(checkout, first_command, tmp_path):
-    run(sys.executable, "-m", "venv", ".venv", cwd=tmp_path)
-    programs = tmp_path / ".venv/bin"
-    run(str(programs / "pip"), "install", "--quiet", "--no-compile", str(checkout), cwd=tmp_path)
+def test_a_new_plugin_is_written_installed_tested_and_listed_within_a_minute(
+    checkout, environment, comes_from, tmp_path
+):
+    programs = environment / "bin"
+    run(str(programs / "python"), "-m", "pip", "install", "--quiet", "--no-compile", str(checkout), cwd=tmp_path)
+    comes_from(environment)
     began = time.monotonic()  # its author has toolexec already
     run(str(programs / "toolexec"), "plugins", "new", "my-greeting", cwd=tmp_path)
     folder = tmp_path / "executor-my-greeting"

@@ -148,7 +148,7 @@ def test_an_option_that_does_not_exist_is_refused(repository):
 
 @pytest.mark.packaging
 @pytest.mark.timeout(400)
-def test_sdist_and_wheel_are_what_pypi_takes_and_work_in_a_new_environment(tmp_path):
+def test_sdist_and_wheel_are_what_pypi_takes_and_work_when_installed(tmp_path, environment, comes_from):
     pytest.importorskip("build")
     pytest.importorskip("twine")
     tree = tmp_path / "tree"
@@ -158,9 +158,11 @@ def test_sdist_and_wheel_are_what_pypi_takes_and_work_in_a_new_environment(tmp_p
         shutil.copy(ROOT / name, tree)
     done = subprocess.run(
         [tree / ".ci" / "dist", tmp_path / "built"],
-        env=ENVIRONMENT | {"TOOLEXEC_CI_VENV": sys.prefix}, capture_output=True, text=True, timeout=390, check=False,
+        env=ENVIRONMENT | {"TOOLEXEC_CI_VENV": sys.prefix, "TOOLEXEC_DIST_VENV": str(environment)},
+        capture_output=True, text=True, timeout=390, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    comes_from(environment)
     version = (tree / "pyproject.toml").read_text().partition('version = "')[2].partition('"')[0]
     assert done.stdout.count("PASSED") == done.stdout.count(f"toolexec {version}\n") == 2
     sdist, wheel = sorted((tmp_path / "built").iterdir(), key=lambda path: path.suffix)
