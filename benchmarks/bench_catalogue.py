@@ -16,17 +16,12 @@ import _common as common
 
 from executor import ToolExecutor
 
-TOOLS = 10_000
 KB_EACH, LOOKUP, LIST = 2.0, 0.3e-6, 2e-3
 
 
-def names() -> list[str]:
-    return [f"tool{number}" for number in range(TOOLS)]
-
-
-def fill(executor: ToolExecutor) -> tuple[float, float]:
+def fill(executor: ToolExecutor, names: list[str]) -> tuple[float, float]:
     """Kilobytes beyond the caller's own name and schema, and seconds, that each tool took."""
-    own = [(name, copy.deepcopy(common.PAIR_SCHEMA)) for name in names()]
+    own = [(name, copy.deepcopy(common.PAIR_SCHEMA)) for name in names]
     executor.register("first", common.add, schema=common.PAIR_SCHEMA)  # imports what the first schema needs
     gc.collect()
     tracemalloc.start()
@@ -38,15 +33,17 @@ def fill(executor: ToolExecutor) -> tuple[float, float]:
     began = perf_counter()
     for name, schema in own:
         executor.register(name, common.add, schema=schema, description="Add two numbers")
-    return taken / 1024 / TOOLS, (perf_counter() - began) / TOOLS
+    return taken / 1024 / len(own), (perf_counter() - began) / len(own)
 
 
 def main() -> None:
     times = common.rounds(50, fast=20)
+    tools = 500 if times == 1 else 10_000
+    names = [f"tool{number}" for number in range(tools)]
     executor = ToolExecutor()
-    each, seconds = fill(executor)
-    wanted = names()[::7]
-    entries = {name: executor.get_tool(name) for name in names()}
+    each, seconds = fill(executor, names)
+    wanted = names[::7]
+    entries = {name: executor.get_tool(name) for name in names}
 
     def register_one() -> None:
         executor.register("tool0", common.add, schema=common.PAIR_SCHEMA)
@@ -65,12 +62,12 @@ def main() -> None:
     )
     lookup, lookup_dict = found / len(wanted), in_dict / len(wanted)
     against = f"the caller's own names and schemas; registering one: {common.micro(seconds)}"
-    what = f"one of {TOOLS:,} tools"
+    what = f"one of {tools:,} tools"
     common.row(f"{what}: memory", f"+{each:.2f} KB", against, f"+{KB_EACH:g} KB", holds=each <= KB_EACH)
     against = f"`dict.get`: {common.micro(lookup_dict)}"
     common.row(f"{what}: `get_tool`", common.micro(lookup), against, common.micro(LOOKUP), holds=lookup <= LOOKUP)
     against = f"`list(dict.values())`: {common.milli(plain)}"
-    what = f"`list_tools` of {TOOLS:,}"
+    what = f"`list_tools` of {tools:,}"
     common.row(f"{what} after a change", common.milli(first), against, common.milli(LIST), holds=first <= LIST)
     common.row(f"{what} again", common.milli(again), against, common.milli(LIST), holds=again <= LIST)
 

@@ -137,11 +137,11 @@ def one_call(base: Client, own: Client, calls: int) -> tuple[float, float]:
     return median(took[0]), median(took[1])
 
 
-def at_once(client: Client) -> float:
-    """Seconds for a hundred calls that take their time, all sent at once; of three times the one in the middle."""
+def at_once(client: Client, times: int) -> float:
+    """Seconds for a hundred calls that take their time, all sent at once; of so many times the one in the middle."""
     client.answers({client.send("tools/list")})
     took = []
-    for _ in range(3):
+    for _ in range(times):
         began = perf_counter()
         client.answers({client.call("slow") for _ in range(AT_ONCE)})
         took.append(perf_counter() - began)
@@ -174,7 +174,7 @@ def measure(home: str, rounds: int, calls: int) -> None:
             for each in (base, own):
                 each.start()
             found["call"].append(one_call(base, own, calls))
-            found["all"].append((at_once(own),))
+            found["all"].append((at_once(own, min(rounds, 3)),))
             for each in (base, own):
                 each.close()
             found["start"].append((start(pair[0], env, modern=modern), start(command, env, modern=modern)))
