@@ -100,6 +100,10 @@ _OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
 _CHANGE = re.compile(r"([-+=])([a-zX]*)")
 _TERRAFORM = ("terraform", "tofu")
+_TARS = ("tar", "gtar", "bsdtar")
+_OLD_STYLE = re.compile(r"-?([A-Za-z]+)\Z")
+_MAKES_RUNNABLE = re.compile(r"(?:[ugoa]*[-+=][rwxXst]*,)*[ugoa]*[+=][rwXst]*x[rwxXst]*(?:,.*)?\Z")
+_RUNNABLE_NUMBER = re.compile(r"[=+]?[0-7]*[1357][0-7]{0,2}\Z")
 _MOST_TARGETS = 100
 _SHORTEST = 2  # letters of a name that is shortened
 
@@ -107,7 +111,7 @@ _SHORTEST = 2  # letters of a name that is shortened
 def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     """The same command as *words* by other names, each with whether it surely is the same."""
     program = words[0].rpartition("/")[2]
-    known = program in _beginnings() or program in _SUB_COMMANDS or program in ("chmod", *_TERRAFORM)
+    known = program in _beginnings() or program in _SUB_COMMANDS or program in ("chmod", *_TERRAFORM, *_TARS)
     if program in _EACH or program in _MAY_BE_EACH:
         return _each_first(program, words, surely=program in _EACH)
     if "@" in program[1:]:
@@ -170,8 +174,9 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
     if program == "git" and "push" in words:
         yield from _pushing(words)
     elif program == "chmod":
-        if any(_opens_to_all(word) for word in words[1:] if type(word) is str):
-            yield ["777" if type(word) is str and _opens_to_all(word) else word for word in words], True
+        yield from _of_modes(words)
+    elif program in _TARS:
+        yield from _of_tar(words)
     elif program in _TERRAFORM:
         yield from _destroying(words)
     elif program.startswith(("python", "pip", "pypy")):
@@ -251,6 +256,24 @@ def _destroying(words: list[str]) -> Iterator[tuple[list[str], bool]]:
         behind = [word for word in words if word.lstrip("-") not in ("destroy", "destroy=true")]
         behind[behind.index("apply")] = "destroy"
         yield behind, True
+
+
+def _of_modes(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``chmod a=rwx`` is ``chmod 777``; ``u+x`` and ``a=rx`` are ``+x``, and 755 may be meant by who forbids that."""
+    modes = [word for word in words[1:] if type(word) is str]
+    if any(map(_opens_to_all, modes)):
+        yield ["777" if type(word) is str and _opens_to_all(word) else word for word in words], True
+    for form, surely in ((_MAKES_RUNNABLE, True), (_RUNNABLE_NUMBER, False)):
+        mode = next(filter(form.match, modes), "+x")
+        if mode != "+x":
+            yield ["+x" if word is mode else word for word in words], surely
+
+
+def _of_tar(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``tar xf`` is ``tar -xf``."""
+    match = _OLD_STYLE.match(words[1]) if len(words) > 1 and type(words[1]) is str else None
+    if match is not None:
+        yield [words[0], match[1] if words[1][0] == "-" else f"-{match[1]}", *words[2:]], True
 
 
 def _of_signal(words: list[str]) -> Iterator[tuple[list[str], bool]]:

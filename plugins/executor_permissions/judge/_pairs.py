@@ -36,10 +36,34 @@ tar,gtar,bsdtar: x=--extract x=--get c=--create f=--file t=--list r=--append u=-
 zip: m=--move r=--recurse-paths d=--delete
 gzip,gunzip,bzip2,xz,zstd: d=--decompress d=--uncompress k=--keep f=--force c=--stdout r=--recursive
 rsync: a=--archive r=--recursive e=--rsh n=--dry-run b=--backup u=--update l=--links P=--partial f=--filter
-curl: o=--output O=--remote-name T=--upload-file d=--data X=--request k=--insecure K=--config F=--form H=--header L=--location x=--proxy u=--user c=--cookie-jar b=--cookie E=--cert D=--dump-header n=--netrc U=--proxy-user I=--head A=--user-agent J=--remote-header-name Q=--quote P=--ftp-port G=--get q=--disable s=--silent
+curl: o=--output O=--remote-name T=--upload-file d=--data d=--data-ascii X=--request k=--insecure K=--config F=--form H=--header L=--location x=--proxy u=--user c=--cookie-jar b=--cookie E=--cert D=--dump-header n=--netrc U=--proxy-user I=--head A=--user-agent J=--remote-header-name Q=--quote P=--ftp-port G=--get q=--disable s=--silent
 wget: O=--output-document o=--output-file P=--directory-prefix i=--input-file r=--recursive m=--mirror e=--execute p=--page-requisites b=--background a=--append-output c=--continue k=--convert-links
 kill: s=--signal l=--list 9=--signal=KILL
-pkill,killall: 9=--signal=KILL f=--full u=--user u=--euid
+pkill: 9=--signal=KILL f=--full u=--euid x=--exact n=--newest o=--oldest P=--parent
+killall: 9=--signal=KILL u=--user e=--exact r=--regexp i=--interactive w=--wait s=--signal
+shutdown: P,h=--poweroff r=--reboot H=--halt
+sudo: u=--user g=--group s=--shell i=--login E=--preserve-env b=--background n=--non-interactive S=--stdin A=--askpass l=--list
+su,runuser: c=--command l=--login s=--shell u=--user
+systemd-run: t=--pty p=--property u=--unit H=--host M=--machine
+wipefs: a=--all f=--force n=--no-act o=--offset
+sgdisk: Z=--zap-all z=--zap o=--clear
+swapoff: a=--all
+iptables,ip6tables: F=--flush P=--policy A=--append D=--delete I=--insert R=--replace X=--delete-chain t=--table j=--jump
+dpkg: i=--install r=--remove P=--purge
+rpm: i=--install e=--erase U=--upgrade F=--freshen
+pacman: S=--sync R=--remove U=--upgrade Q=--query D=--database y=--refresh n=--nosave
+node,nodejs: e=--eval p=--print r=--require i=--interactive c=--check
+php: r=--run f=--file a=--interactive d=--define S=--server c=--php-ini
+psql: h=--host U=--username d=--dbname c=--command f=--file p=--port W=--password o=--output
+pg_dump,pg_restore,pg_dumpall,dropdb,createdb: h=--host U=--username d=--dbname p=--port f=--file c=--clean C=--create t=--table n=--schema a=--data-only s=--schema-only
+mysql,mysqldump,mysqladmin,mariadb,mariadb-dump: h=--host u=--user p=--password P=--port D=--database e=--execute f=--force
+ansible,ansible-playbook: i=--inventory l=--limit e=--extra-vars b=--become C=--check u=--user m=--module-name a=--args
+ncat: e=--exec c=--sh-exec l=--listen
+fd,fdfind: x=--exec X=--exec-batch H=--hidden I=--no-ignore
+twine: r=--repository u=--username p=--password
+heroku: a=--app r=--remote
+az: g=--resource-group n=--name s=--subscription y=--yes
+conda,mamba: n=--name p=--prefix y=--yes c=--channel
 make,gmake: C=--directory f=--file f=--makefile B=--always-make n=--just-print n=--dry-run n=--recon e=--environment-overrides I=--include-dir k=--keep-going i=--ignore-errors
 env: i=--ignore-environment u=--unset C=--chdir S=--split-string
 xargs: a=--arg-file I=--replace n=--max-args P=--max-procs d=--delimiter p=--interactive
@@ -54,7 +78,7 @@ journalctl: D=--directory f=--follow u=--unit
 apt,apt-get,aptitude: y=--yes y=--assume-yes f=--fix-broken d=--download-only s=--simulate s=--dry-run t=--target-release m=--ignore-missing o=--option q=--quiet
 dnf,yum: y=--assumeyes
 pip,pip3: U=--upgrade y=--yes r=--requirement e=--editable i=--index-url t=--target c=--constraint f=--find-links
-npm,npx: g=--global f=--force y=--yes S=--save D=--save-dev E=--save-exact w=--workspace C=--prefix p=--package c=--call
+npm,npx: g=--global g=--location=global f=--force y=--yes S=--save D=--save-dev E=--save-exact w=--workspace C=--prefix p=--package c=--call
 pnpm: g=--global f=--force D=--save-dev P=--save-prod r=--recursive C=--dir w=--workspace-root F=--filter
 yarn: D=--dev f=--force
 cargo: F=--features p=--package j=--jobs r=--release Z=--unstable v=--verbose q=--quiet
