@@ -371,8 +371,8 @@ class ToolExecutor(Detaching):
         Take no more calls, and end. What was accepted comes to its end, unless the process ends before.
 
         Args:
-            wait: Wait for running calls and tasks. Those that were given up are never waited for, and a tool that
-                calls this waits for nothing.
+            wait: Wait for running calls and tasks. Those that were given up are not waited for, but for half a second
+                after their stop, in which tools clean up. A tool that calls this waits for nothing.
             cancel: Stop them first.
             timeout: Wait at most so many seconds.
 

@@ -885,6 +885,22 @@ def test_a_tool_that_waits_for_a_task_lends_it_its_worker(wait):
         assert executor.submit(call("around")).result(SECONDS).value is True
 
 
+def test_tools_that_heed_the_stop_of_a_shutdown_have_time_for_it(executor):
+    started, cleaned = threading.Event(), []
+
+    def heeding(args):
+        started.set()
+        current_call().wait(SECONDS)
+        for number in range(10_000):
+            cleaned.append(number)
+
+    executor.register("heeding", heeding)
+    future = executor.submit(call("heeding"))
+    assert started.wait(SECONDS)
+    assert executor.shutdown(cancel=True)
+    assert (len(cleaned), executor.abandoned, future.result(0).kind) == (10_000, 0, ResultKind.CANCELLED)
+
+
 @pytest.mark.parametrize("stop", ["by its id", "by a shutdown"])
 def test_a_submitted_call_whose_tool_does_not_heed_a_stop_ends_at_once(executor, stop):
     started, release, told = threading.Event(), threading.Event(), []

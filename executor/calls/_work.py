@@ -6,6 +6,7 @@ its end.
 from __future__ import annotations
 
 import contextvars
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from executor.calls._scope import block
 from executor.calls._until import FromBeginToEnd, Until, UntilSettled
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._beside import beside
+from executor.threads._condition import Condition
+from executor.threads._fork import of_this_process
 from executor.threads._jobs import Job
 from executor.threads._workers import REFUSED, waited_for_here
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from executor.threads._workers import Workers
 
 
+HEEDING = 0.5  # seconds that tools have to come back after a stop, before their executor has been shut down
 GRACE = 0.3  # seconds past its threshold that a call waits at most until it is stored
 
 
@@ -36,16 +40,41 @@ class Threads:
     """
     What calls run on: workers, and one thread that keeps their times.
 
+    `_lock` guards nothing but the wait for work to come back that was given up.
+
     Attributes:
-        abandoned: Work that was given up, but is still on a thread; set operations are atomic.
+        abandoned: Work that was given up, but is still on a thread, each with the monotonic time of that. Changed by
+            single operations, which are atomic.
     """
 
-    __slots__ = ("abandoned", "deadlines", "workers")
+    __slots__ = ("__weakref__", "_back", "_lock", "abandoned", "deadlines", "workers")
 
     def __init__(self, workers: Workers, deadlines: Deadlines) -> None:
         self.workers = workers
         self.deadlines = deadlines
-        self.abandoned: set[object] = set()
+        self._begin()
+        of_this_process.add(self)
+
+    def _begin(self) -> None:
+        """Nothing was given up; in the child of a fork again, where none of the threads exists."""
+        self.abandoned: dict[object, float] = {}
+        self._lock = threading.RLock()
+        self._back = Condition(self._lock)
+
+    def came_back(self, job: object) -> None:
+        """The thread of *job*, which was given up, has come back."""
+        self.abandoned.pop(job, None)
+        with self._lock:
+            self._back.notify_all()
+
+    def wait_for_heeding(self, seconds: float) -> None:
+        """What was given up just now has `HEEDING` to come back, *seconds* at most: most tools do in milliseconds."""
+        given_up = self.abandoned.copy()
+        latest = max(given_up.values(), default=0.0) + HEEDING - time.monotonic()
+        if latest > 0:
+            late = {job for job, since in given_up.items() if since + HEEDING > time.monotonic()}
+            with self._lock:
+                self._back.wait_for(lambda: late.isdisjoint(self.abandoned.copy()), min(latest, seconds))
 
     def free(self, loop: LoopThread) -> None:
         """Nobody makes calls any more: no thread is kept for them, nor *loop*'s."""
@@ -208,10 +237,10 @@ class Work:
             self._stop(error)
         # Entered before it is looked at: a thread that comes back now either is seen here, or finds itself there.
         self.job.on_return = self._returned
-        self._threads.abandoned.add(self.job)
+        self._threads.abandoned[self.job] = time.monotonic()
         self.call.given_up = self.job.running
         if not self.job.running:
-            self._threads.abandoned.discard(self.job)
+            self._threads.abandoned.pop(self.job, None)
         self.job.end(error)
         if self._turn is not None:
             self._turn.abandon(error)
@@ -223,7 +252,7 @@ class Work:
         if self._turn is not None:
             self._turn.release()
         if self.job in self._threads.abandoned:
-            self._threads.abandoned.discard(self.job)
+            self._threads.came_back(self.job)
             if self.came_back is not None:
                 self.came_back()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
@@ -62,8 +63,8 @@ class OnLoop:
         """It has left the loop, late or not."""
         self._running = False
         way, call = self._way, self._prepared.call
-        if way.threads.abandoned:
-            way.threads.abandoned.discard(self)
+        if self in way.threads.abandoned:
+            way.threads.came_back(self)
         ended = call.source.end() or result or error
         assert ended is not None, "one of them is there"
         try:
@@ -81,9 +82,9 @@ class OnLoop:
         way, call, error = self._way, self._prepared.call, self._prepared.call.source.error
         assert error is not None, "what it was stopped with"
         # Entered before it is looked at: a tool that comes back now either is seen here, or finds itself there.
-        way.threads.abandoned.add(self)
+        way.threads.abandoned[self] = time.monotonic()
         if not self._running or self._cancel is None:
-            way.threads.abandoned.discard(self)
+            way.threads.abandoned.pop(self, None)
         if self._cancel is not None:
             self._cancel()
         try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from executor.calls._above import caller_mark
 from executor.calls._scope import Submitted, block, leave_scope, link, unlink, unlink_parent
 from executor.calls._state import current, nothing
-from executor.calls._work import Work, wait, waited
+from executor.calls._work import HEEDING, Work, wait, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
 from executor.run._backends import Prepared
 from executor.run._ended import HandedOver
@@ -344,13 +344,14 @@ class Way:
         Args:
             free: Called once none is left; maybe more than once.
             cancel: Stop those that run.
-            wait: Wait for their end, at most *timeout* seconds.
+            wait: Wait for their end, at most *timeout* seconds; tools that were stopped have `HEEDING` to come back.
 
         Returns:
             Whether all have ended.
         """
         self._free = free
         self.closed = True
+        end = None if timeout is None else time.monotonic() + timeout
         if cancel:
             for call in list(self.calls):
                 call.source.cancel("The executor is shutting down")
@@ -358,5 +359,6 @@ class Way:
             with self._lock:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)
                 self._idle.wait_for(lambda: self.promises.all_kept(self.calls), limit)
+            self.threads.wait_for_heeding(HEEDING if end is None else max(0.0, end - time.monotonic()))
         self._free_if_idle()
         return self.promises.all_kept(self.calls)

@@ -115,7 +115,7 @@ def test_whoever_waits_gives_up_at_the_limit_and_the_thread_is_counted_until_it_
         held.release.set()
         assert back.wait(SECONDS)
     assert not work.abandoned
-    assert threads.abandoned == set()
+    assert threads.abandoned == {}
 
 
 def test_a_limit_is_told_in_short():

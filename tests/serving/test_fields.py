@@ -31,6 +31,15 @@ def _form(told, **more):
             {"type": "string", "oneOf": [{"const": "a", "title": "A"}]},
             {"type": "string", "oneOf": [{"const": "a", "title": "A"}]},
         ),
+        (
+            {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]},
+            {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]},
+        ),
+        ({"enum": ["a", "b"], "enumNames": ["A"]}, {"type": "string", "enum": ["a", "b"]}),
+        (
+            {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}, "minItems": 1},
+            {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}, "minItems": 1},
+        ),
         (True, {"type": "string"}),
         ({"description": "Any text"}, {"type": "string", "description": "Any text"}),
     ],

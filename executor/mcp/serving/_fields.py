@@ -75,7 +75,8 @@ def _kind(told: Any) -> Callable[[Any], dict[str, Any]] | None:
         return _choice
     if _type(told) == "array":
         items = told.get("items")
-        return _choices if isinstance(items, dict) and _texts(items.get("enum")) else None
+        fits = isinstance(items, dict) and (_texts(items.get("enum")) or _titled(items.get("anyOf")))
+        return _choices if fits else None
     if _type(told) == "string" and _titled(told.get("oneOf")):
         return _titled_choice
     is_plain = _type(told) in _KINDS and not any(shape in told for shape in _SHAPES[:-1])
@@ -94,18 +95,25 @@ def _anything(_: Any) -> dict[str, Any]:
 
 
 def _choice(told: Any) -> dict[str, Any]:
-    return {"type": "string", "enum": list(told["enum"]), **_default(told, "string")}
+    values, names = list(told["enum"]), told.get("enumNames")
+    named = {"enumNames": list(names)} if _texts(names) and len(names) == len(values) else {}
+    return {"type": "string", "enum": values, **named, **_default(told, "string")}
 
 
 def _titled_choice(told: Any) -> dict[str, Any]:
-    values = [{"const": each["const"], "title": each["title"]} for each in told["oneOf"]]
-    return {"type": "string", "oneOf": values, **_default(told, "string")}
+    return {"type": "string", "oneOf": _with_titles(told["oneOf"]), **_default(told, "string")}
 
 
 def _choices(told: Any) -> dict[str, Any]:
     limits = _kept(told, {"minItems": int, "maxItems": int})
     default = {"default": told["default"]} if _texts(told.get("default")) else {}
-    return {"type": "array", "items": {"type": "string", "enum": list(told["items"]["enum"])}, **limits, **default}
+    texts, titled = told["items"].get("enum"), told["items"].get("anyOf")
+    items = {"type": "string", "enum": list(texts)} if _texts(texts) else {"anyOf": _with_titles(titled)}
+    return {"type": "array", "items": items, **limits, **default}
+
+
+def _with_titles(values: Any) -> list[dict[str, Any]]:
+    return [{"const": each["const"], "title": each["title"]} for each in values]
 
 
 def _plain(told: Any) -> dict[str, Any]:
