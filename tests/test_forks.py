@@ -334,3 +334,47 @@ def test_a_lock_that_another_thread_holds_keeps_no_child_from_its_calls(tmp_path
     ended = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
     assert len(ended) > 20, done.stderr
     assert [name for name, code in ended.items() if code != "0"] == []
+
+
+ENDS = """
+import os, sys, threading
+from executor.threads import _fork
+
+class Owner:
+    pass
+
+owner = Owner()
+owner.lock = _fork.fork_safe(owner, "lock", threading.Lock)
+
+class Ends:
+    def __del__(self):
+        with owner.lock:
+            pass
+
+class Dropping:
+    def __init__(self):
+        self.calls = [Ends()]
+        _fork.of_this_process.add(self)
+
+    def _begin(self):
+        self.calls = []
+
+dropping, held = Dropping(), threading.Event()
+def hold():
+    with owner.lock:
+        held.set()
+        threading.Event().wait()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+child = os.fork()
+if not child:
+    os._exit(0)
+os.write(1, b"%d" % os.waitpid(child, 0)[1])
+os._exit(0)
+"""
+
+
+def test_what_ends_in_a_child_takes_no_lock_that_a_thread_of_the_parent_holds(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", ENDS]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.stdout == "0", done.stderr

@@ -25,11 +25,11 @@ forks = 0  # how many forks lie between the first process and this one: what beg
 def _after_fork() -> None:
     global forks  # noqa: PLW0603 -- a number of this process, as os.getpid() is, but never used twice
     forks += 1
-    for each in list(of_this_process):
-        each._begin()  # noqa: SLF001 -- of this very module
-    for owner, names in list(_locks.items()):
+    for owner, names in list(_locks.items()):  # first: what is dropped below may take one of them when it ends
         for name, make in names.items():
             setattr(owner, name, make())
+    for each in list(of_this_process):
+        each._begin()  # noqa: SLF001 -- of this very module
 
 
 def fork_safe(owner: object, name: str, make: Callable[[], L]) -> L:

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,14 +150,17 @@ def _apart() -> None:
     pid, maps = os.getpid(), {"uid_map": os.getuid(), "gid_map": os.getgid()}
     helper = os.fork()
     if helper == 0:  # stays outside, where it may say who is who
-        os.read(told, 1)
+        os.close(tell)
+        if not os.read(told, 1):  # there is nobody any more
+            os._exit(1)
         if maps["uid_map"]:
             _write(pid, "setgroups", "deny")
         for name, own in maps.items():
             _write(pid, name, f"0 {own} 1" if maps["uid_map"] else f"0 {ROOT_OUTSIDE} 1\n{USER} {USER_OUTSIDE} 1")
         os._exit(0)
     if LIBC.unshare(NAMESPACES):
-        raise OSError(ctypes.get_errno(), "unshare")
+        error = ctypes.get_errno()
+        raise OSError(error, f"unshare: {os.strerror(error)}")
     os.write(tell, b"x")
     if os.waitpid(helper, 0)[1]:
         raise OSError("no user can be mapped")
@@ -189,9 +193,8 @@ class Machine:
         self._mounts()
         command = ["unshare", "--fork", "--kill-child", "sh", "-c", SET_UP, "sh", str(self.base)]
         done = subprocess.run(
-            [*command, PYTHON, "-I", "/driver.py"],
+            [sys.executable, "-I", __file__, *command, PYTHON, "-I", "/driver.py"],  # a process of several threads may not
             env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8"},
-            preexec_fn=_apart,
             capture_output=True,
             text=True,
             check=False,
@@ -307,3 +310,8 @@ def _repository(project: Path, base: Path) -> None:
         subprocess.run(command, cwd=project, check=True, capture_output=True)
     for hook in project.glob(".git/hooks/*"):
         hook.unlink()
+
+
+if __name__ == "__main__":
+    _apart()
+    os.execvp(sys.argv[1], sys.argv[1:])
