@@ -24,7 +24,7 @@ from executor.permission._gate import Gate
 from executor.records._report import Reports
 from executor.run._backends import Backends, Setup
 from executor.run._gate import asked_on
-from executor.run._limits import able, count, function, seconds
+from executor.run._limits import able, count, function, seconds, truth
 from executor.run._pipeline import Pipeline
 from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
@@ -139,7 +139,7 @@ class ToolExecutor(Detaching):
             cluster=self._on_engine(ToolExecutor, engine, pool, threads),
         )
         self._way = Way(pipeline, setup, threads, observer=self._reports, background=self._hand_over)
-        self._way.thresholds = auto_background_enabled
+        self._way.thresholds = truth(auto_background_enabled, "auto_background_enabled")
         self._way.default_timeout = seconds(default_timeout, "default_timeout")
         weakref.finalize(self, threads.drop, setup.loop).atexit = False  # dropped, it leaves no idle threads
         self.set_ledger(ledger)

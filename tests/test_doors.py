@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from executor import JsonLinesLedger, PluginRegistry, TaskManager, TokenLedger, ToolCall, ToolExecutor
-from executor.errors import TaskNotFoundError
+from executor.engines import DaskEngine
+from executor.errors import PluginError, TaskNotFoundError
 from executor.mcp import ServeOptions
 
 CALL = ToolCall("1", "ok")
@@ -113,6 +114,37 @@ def test_plugins_are_configured_by_tables_and_named_by_texts():
         with pytest.raises(TypeError, match="callback is 7: give a function"):
             registry.set_output_callback(7)
         assert registry.expose("echo")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda given, path: ToolExecutor(auto_background_enabled=given),
+        lambda given, path: PluginRegistry(bundled=given),
+        lambda given, path: PluginRegistry(entry_points=given),
+        lambda given, path: TokenLedger(required=given),
+        lambda given, path: JsonLinesLedger(path, required=given),
+        lambda given, path: DaskEngine("tcp://192.0.2.1:8786", insecure=given),
+    ],
+    ids=["auto_background_enabled", "bundled", "entry_points", "required", "required of a file", "insecure"],
+)
+def test_a_text_is_no_yes(make, tmp_path):
+    for wrong in ("no", "", 1, None):
+        with pytest.raises(TypeError, match="give True or False"):
+            make(wrong, tmp_path / "ledger")
+    make(True, tmp_path / "ledger")
+
+
+def test_the_configuration_of_a_plugin_that_is_not_there_is_a_failure(monkeypatch):
+    with PluginRegistry(entry_points=False, blocked=["mcp"]) as registry:
+        for _ in range(2):
+            assert "permissions" in registry.expose_all({"permisions": {}, "mcp": {}})
+        (failure,) = registry.failures()
+        assert failure.plugin == "permisions"
+        assert "There is no plugin 'permisions'; available: " in failure.error
+    monkeypatch.setenv("TOOLEXEC_STRICT", "1")
+    with PluginRegistry(entry_points=False) as registry, pytest.raises(PluginError, match="There is no plugin 'shel'"):
+        registry.expose_all({"shel": {}})
 
 
 @pytest.mark.parametrize("kept", [TaskManager.in_memory, TaskManager.open])

@@ -114,7 +114,8 @@ class App:
             put_off = getattr(registry.get_plugin("mcp"), "put_off", None)
             if put_off is not None:
                 put_off()
-            registry.expose_all(config.plugins)
+            there = registry.list_available()  # of others `registry` warns, once servers were asked
+            registry.expose_all({name: given for name, given in config.plugins.items() if name in there})
         for name, settings in config.tools.items():
             registry.adjust(name, settings)
         return registry

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from executor.ownfiles import keep_own
+from executor.run._limits import truth
 
 FILES = ("ca", "cert", "key")
 _SYSTEM = ("/etc/", "/usr/")  # whose authorities are everybody's to read
@@ -85,7 +86,7 @@ def checked(address: str, ca: object, cert: object, key: object, *, insecure: bo
         raise ValueError(f"{next(n for n in FILES if n not in given)} is missing: TLS needs the files ca, cert and key")
     if parts.scheme == "tcp" and given:
         raise ValueError(f"{given[0]} is given, but {address} is not reached by TLS: write tls://")
-    if parts.scheme == "tcp" and not insecure and not is_loopback(address):
+    if parts.scheme == "tcp" and not truth(insecure, "insecure") and not is_loopback(address):
         raise ValueError(
             f"{address} is on another machine and without TLS: whoever can reach it may run code there. Use TLS "
             "(tls://, with ca, cert and key), or say insecure=True for a network that nobody else is in"

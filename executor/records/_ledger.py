@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor._mask import keyed_digest, mask, without_hidden
 from executor.ownfiles import keep_own
-from executor.run._limits import names
+from executor.run._limits import names, truth
 from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _Recorder:
     """Makes a record of an event: masked, numbered, with the time."""
 
     def __init__(self, *, required: bool, secrets: Iterable[str]) -> None:
-        self.required = required
+        self.required = truth(required, "required")
         self._secrets = frozenset(secret for secret in names(secrets, "secrets") if secret)
         # Guards the number and where records go; file writes happen under it.
         self._lock = fork_safe(self, "_lock", threading.Lock)

@@ -153,3 +153,8 @@ def make(plugin: object, name: str) -> object:
 
 def _names(variable: str) -> list[str]:
     return [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]
+
+
+def is_set(variable: str) -> bool:
+    """Whether a variable of the environment says yes."""
+    return os.environ.get(variable, "") not in ("", "0")

@@ -9,7 +9,6 @@ that running calls read them without a lock.
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -18,11 +17,11 @@ from executor._log import warn
 from executor.errors import PluginConflictError, PluginError
 from executor.registry._failures import Failures, Origin, missing_row
 from executor.registry._hooks import Hooks, PluginHooks
-from executor.registry._load import ON_REQUEST, Choice, Found, find, load, make
+from executor.registry._load import ON_REQUEST, Choice, Found, find, is_set, load, make
 from executor.registry._plugin import Loaded, Registrations
 from executor.registry._recipe import Recipe, module_of, recipe_of
 from executor.registry._users import Users
-from executor.run._limits import function, names, table, text
+from executor.run._limits import function, names, table, text, truth
 from executor.threads._fork import fork_safe
 from executor.tools._listeners import Listeners
 
@@ -58,11 +57,11 @@ class PluginRegistry:
     def __init__(self, *, bundled: bool = True, entry_points: bool = True, blocked: Iterable[str] = ()) -> None:
         self._exposing = fork_safe(self, "_exposing", threading.RLock)
         self._lock = fork_safe(self, "_lock", threading.Lock)
-        self._find = partial(find, bundled=bundled, entry_points=entry_points)
+        self._find = partial(find, bundled=truth(bundled, "bundled"), entry_points=truth(entry_points, "entry_points"))
         self._choice = Choice(blocked := names(blocked, "blocked"))
         self._options = {"bundled": bundled, "entry_points": entry_points, "blocked": blocked}
-        self._trace = _is_set("TOOLEXEC_TRACE_PLUGINS")
-        self._failures = Failures(strict=_is_set("TOOLEXEC_STRICT"))
+        self._trace = is_set("TOOLEXEC_TRACE_PLUGINS")
+        self._failures = Failures(strict=is_set("TOOLEXEC_STRICT"))
         self._discovered = False
         self._loaded: dict[str, Loaded] = {}
         self._users = Users(self.on_tools_changed)
@@ -174,10 +173,13 @@ class PluginRegistry:
         Expose every plugin there is, but ``otel`` only if *configs* has a configuration for it, maybe an empty one.
 
         Returns:
-            The names of those that could be.
+            The names of those that could be. Of the others, and of what is only in *configs*, `failures` says why not.
         """
         configs = table(configs, "configs")
-        wanted = (name for name in self.discover() if name not in ON_REQUEST or name in configs)
+        wanted = [name for name in self.discover() if name not in ON_REQUEST or name in configs]
+        for name in configs.keys() - self._loaded.keys() - {failure.plugin for failure in self._failures.all()}:
+            if name in self._choice:
+                self._failures.fail(name, "configure", self._absent(name), Origin())
         return [name for name in wanted if self.expose(name, configs.get(name))]
 
     def unexpose(self, name: str) -> None:
@@ -389,12 +391,9 @@ class PluginRegistry:
         return [loaded for loaded in self._loaded.values() if loaded.exposed]
 
     def _get(self, name: str) -> Loaded:
-        loaded = self._loaded.get(name)
-        if loaded is None:
-            there = ", ".join(self._loaded) or "none"
-            raise PluginError(f"There is no plugin {name!r}; available: {there}", plugin=name)
-        return loaded
+        if name not in self._loaded:  # they are never taken out
+            raise self._absent(name)
+        return self._loaded[name]
 
-
-def _is_set(variable: str) -> bool:
-    return os.environ.get(variable, "") not in ("", "0")
+    def _absent(self, name: str) -> PluginError:
+        return PluginError(f"There is no plugin {name!r}; available: {', '.join(self._loaded) or 'none'}", plugin=name)

@@ -25,6 +25,13 @@ def count(value: int, name: str, least: int = 0) -> int:
     return value
 
 
+def truth(value: bool, name: str) -> bool:  # noqa: FBT001 -- it is what is looked at
+    """*value*, a yes or no. Raises TypeError for anything else: Python would take "no" for a yes."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}: give True or False")
+    return value
+
+
 def text(value: str, name: str) -> str:
     """*value*, a text that names something. Raises TypeError for anything else."""
     if not isinstance(value, str):

@@ -193,7 +193,15 @@ class Machine:
         self._mounts()
         command = ["unshare", "--fork", "--kill-child", "sh", "-c", SET_UP, "sh", str(self.base)]
         done = subprocess.run(
-            [sys.executable, "-I", __file__, *command, PYTHON, "-I", "/driver.py"],  # a process of several threads may not
+            [
+                sys.executable,
+                "-I",
+                __file__,
+                *command,
+                PYTHON,
+                "-I",
+                "/driver.py",
+            ],  # a process of several threads may not
             env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8"},
             capture_output=True,
             text=True,
