@@ -12,7 +12,7 @@ from executor.confine._mounted import mounts, other_names
 from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from executor.confine._mounted import Mount
     from executor.values._profile import Profile
@@ -117,12 +117,48 @@ SECRET_PLACES = (
     ".viminfo",
 )
 """The files and folders below the home folder in which programs keep what nobody else is to see."""
+SECRET_VARIABLES: dict[str, tuple[str, ...]] = {
+    "AWS_CONFIG_FILE": ("",),
+    "AWS_SHARED_CREDENTIALS_FILE": ("",),
+    "AWS_WEB_IDENTITY_TOKEN_FILE": ("",),
+    "AZURE_CONFIG_DIR": ("",),
+    "CARGO_HOME": ("credentials", "credentials.toml"),
+    "CLOUDSDK_CONFIG": ("",),
+    "COMPOSER_HOME": ("auth.json",),
+    "DATABRICKS_CONFIG_FILE": ("",),
+    "DOCKER_CONFIG": ("config.json",),
+    "GH_CONFIG_DIR": ("",),
+    "GNUPGHOME": ("",),
+    "GOOGLE_APPLICATION_CREDENTIALS": ("",),
+    "HF_HOME": ("token",),
+    "HF_TOKEN_PATH": ("",),
+    "HISTFILE": ("",),
+    "ICEAUTHORITY": ("",),
+    "KAGGLE_CONFIG_DIR": ("kaggle.json",),
+    "KUBECONFIG": ("",),
+    "NETRC": ("",),
+    "NPM_CONFIG_USERCONFIG": ("",),
+    "OCI_CLI_CONFIG_FILE": ("",),
+    "PASSWORD_STORE_DIR": ("",),
+    "PGPASSFILE": ("",),
+    "PIP_CONFIG_FILE": ("",),
+    "PULUMI_HOME": ("credentials.json",),
+    "RCLONE_CONFIG": ("",),
+    "REGISTRY_AUTH_FILE": ("",),
+    "SOPS_AGE_KEY_FILE": ("",),
+    "TF_CLI_CONFIG_FILE": ("",),
+    "XAUTHORITY": ("",),
+    "XDG_RUNTIME_DIR": ("containers/auth.json",),
+    "npm_config_userconfig": ("",),
+}
+"""The variables that name other places for them, and what is secret there: "" is all that is named."""
 _USUALLY: dict[Literal["config", "state", "data", "cache"], str] = {
     "config": ".config",
     "state": ".local/state",
     "data": ".local/share",
     "cache": ".cache",
 }
+_NO_FILES = ("/dev/", "/proc/", "/sys/")
 _SETTINGS = ("config.toml", "mcp.json", "permissions.json")  # toolexec's own files in its folder of settings
 DEVICE_FOLDER = "/dev"
 _KINDS_OF_DEVICES = ("devtmpfs", "devpts")  # of file systems
@@ -142,12 +178,13 @@ class Places(NamedTuple):
     data: str
     cache: str
     own_files: frozenset[str] = frozenset()
+    named: tuple[str, ...] = ()
 
     @classmethod
     def now(cls) -> Places:
         home = _home()
         config, state, data, cache = (_kept(kind, home) for kind in _USUALLY)
-        return cls(home, config, state, data, cache, kept_own())
+        return cls(home, config, state, data, cache, kept_own(), named_secrets(home))
 
     @property
     def own(self) -> str:
@@ -160,6 +197,23 @@ class Places(NamedTuple):
         folders = [f"{folder}/toolexec" for folder in (self.state, self.config, self.data, self.cache)]
         settings = [f"{self.config}/toolexec/{name}" for name in _SETTINGS]  # which may be links to elsewhere
         return (*folders, *settings, *self.own_files)
+
+
+def named_secrets(home: str, variables: Iterable[str] = SECRET_VARIABLES) -> tuple[str, ...]:
+    """What *variables* name now that is secret. What holds the *home* folder, or is a device, cannot be meant."""
+    environ = os.environ
+    given = [(variable, environ[variable]) for variable in variables if variable in environ]
+    found = []
+    for variable, value in given:
+        for path in value.split(os.pathsep) if variable == "KUBECONFIG" else (value,):
+            whole = os.path.normpath(path)
+            if os.path.isabs(whole) and not whole.startswith(_NO_FILES) and not _holds(whole, home):
+                found += [os.path.join(whole, part) if part else whole for part in SECRET_VARIABLES[variable]]
+    return tuple(found)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return (path + "/").startswith(folder.rstrip("/") + "/")
 
 
 def _home() -> str:
@@ -230,4 +284,5 @@ def _each_named(profile: Profile, places: Places) -> Iterator[str]:
         if below_config != name and (path := os.path.join(places.config, below_config)) not in kept:
             yield path
     yield from (path for path in profile.unreadable if path not in kept)
+    yield from (path for path in places.named if path not in kept and not _holds(path, profile.project))
     yield from places.all_own

@@ -90,9 +90,9 @@ def test_no_box_reads_secrets_because_the_environment_is_odd(home, name, landloc
 OWN = ["state/toolexec/grants", "config/toolexec/mcp.json", "data/toolexec/oauth/x.json", "cache/toolexec/mcp/x"]
 
 
-def in_a_box(project, line, *, launched=None):
+def in_a_box(project, line, *, launched=None, profile="project"):
     """What *line* says in a box that may write the project; started by others with the environment *launched*."""
-    profile, streams = Profile("project", str(project)), {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    profile, streams = Profile(profile, str(project)), {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     if launched is not None:
         command = [*launcher(profile), "/bin/sh", "-c", line]
         return subprocess.run(command, cwd=project, env=carried(launched), **streams, check=False).stdout.decode()
@@ -108,6 +108,38 @@ def test_no_box_reads_what_toolexec_keeps(own_folders, tmp_path, bubblewrap, pat
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("SECRET")
     assert "SECRET" not in in_a_box(tmp_path, f"cat {file}")
+
+
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+def test_no_box_reads_the_secrets_that_variables_name(tmp_path, bubblewrap, monkeypatch, profile):
+    secret, project = tmp_path / "elsewhere", tmp_path / "project"
+    for folder in (secret / "containers", project):
+        folder.mkdir(parents=True)
+    for name in ("one", "two", "config.json", "containers/auth.json"):
+        (secret / name).write_text("SECRET")
+    line = f"cat {secret}/one {secret}/two; cat {secret}/config.json; cat {secret}/containers/auth.json; cat {secret}/*"
+    said = in_a_box(project, line, profile=profile)
+    assert said.count("SECRET") == 7  # with the folder of which nobody says that it is one of secrets
+    monkeypatch.setenv("KUBECONFIG", f"{secret}/one{os.pathsep}{secret}/two")
+    monkeypatch.setenv("DOCKER_CONFIG", f"{secret}/")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(secret))
+    assert "SECRET" not in in_a_box(project, line, profile=profile)
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("GNUPGHOME", f"{secret}/../elsewhere")
+    assert "SECRET" not in in_a_box(project, line, profile=profile)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "relative", "/", "/dev/null", "{home}", "{project}", "{project}/..", "/proc/self"]
+)
+def test_a_variable_that_cannot_be_meant_hides_nothing(tmp_path, own_folders, bubblewrap, monkeypatch, value):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "file").write_text("hello")
+    for name in ("PIP_CONFIG_FILE", "KUBECONFIG", "GNUPGHOME", "HISTFILE"):
+        monkeypatch.setenv(name, value.format(project=project, home=os.environ["HOME"]))
+    said = in_a_box(project, "cat file && cat /dev/null && ls / > /dev/null && echo well")
+    assert said == "hellowell\n"
 
 
 @pytest.mark.parametrize("path", OWN)

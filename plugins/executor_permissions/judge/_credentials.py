@@ -36,6 +36,19 @@ _OWN: dict[str, tuple[str, ...]] = {
     "gcloud": (".config/gcloud",),
     "docker": (".docker/config.json",),
 }  # fmt: skip
+# The variables that name other files for them; of `executor.confine`, which hides these too.
+_BY_VARIABLE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), ("NPM_CONFIG_USERCONFIG", "npm_config_userconfig")),
+    **dict.fromkeys(("pip", "pip3"), ("PIP_CONFIG_FILE", "NETRC")),
+    **dict.fromkeys(("twine", "uv", "poetry", "curl", "wget"), ("NETRC",)),
+    **dict.fromkeys(("kubectl", "helm"), ("KUBECONFIG",)),
+    "cargo": ("CARGO_HOME",),
+    "gh": ("GH_CONFIG_DIR",),
+    "aws": ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+    "az": ("AZURE_CONFIG_DIR",),
+    "gcloud": ("CLOUDSDK_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS"),
+    "docker": ("DOCKER_CONFIG",),
+}  # fmt: skip
 # What a builder is told to run, by its name in the project.
 _RUNS = frozenset({"run", "run-script", "test", "t", "start", "exec", "x", "dlx", "bench"})
 
@@ -73,7 +86,17 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
     (name,) = names
     if name == "git" and (_led_astray(parts, places.project) or _named_repository(parts, folders, places.project)):
         return ()
-    return tuple(os.path.join(places.home, own) for own in _OWN[name]) if _is_elsewhere(name, places.project) else ()
+    if not _is_elsewhere(name, places.project):
+        return ()
+    return (*(os.path.join(places.home, own) for own in _OWN[name]), *_named_by_variables(name, places))
+
+
+def _named_by_variables(name: str, places: Places) -> Iterable[str]:
+    """Where the environment says that they are; in the project a box may have written them, and what they run."""
+    from executor.confine import named_secrets
+
+    named = named_secrets(places.home, _BY_VARIABLE.get(name, ()))
+    return (path for path in named if not under(os.path.realpath(path), places.project))
 
 
 def _is_plain_move(words: tuple[str, ...]) -> bool:

@@ -229,6 +229,22 @@ def test_a_program_with_a_network_gets_its_own_credentials_only(project):
 
 
 @pytest.mark.parametrize(
+    ("named", "there"), [("{home}/kube/config", True), ("{project}/config", False), ("config", False)]
+)
+def test_a_program_gets_the_credentials_that_a_variable_names(project, tmp_path, monkeypatch, named, there):
+    programs, home = tmp_path / "programs", os.path.realpath(project.parent / "home")
+    programs.mkdir()
+    (programs / "kubectl").touch(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    monkeypatch.setenv("KUBECONFIG", named.format(home=home, project=project))
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent / "home")
+    given = profile_of(policy, "kubectl apply -f x").credentials
+    assert f"{home}/.kube" in given
+    assert (f"{home}/kube/config" in given) is there
+    assert len(given) == 1 + there
+
+
+@pytest.mark.parametrize(
     ("line", "there"),
     [
         ("git fetch && git push origin main 2>&1", True),
