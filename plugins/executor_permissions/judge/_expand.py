@@ -154,6 +154,28 @@ class Expander:
         plain = [pieces[0].text for _, pieces in words if len(pieces) == 1 and type(pieces[0]) is Text]
         return plain if len(plain) == len(words) else None
 
+    def commands(self, words: tuple[Word, ...], state: State, *, few: bool) -> list[list[str]]:
+        """The ways in which the words of a command may come out; not in several at once where they are to be *few*."""
+        known = self.plain(words)
+        if known is not None:
+            return [known]
+        plain: list[str] = []
+        choices: list[list[list[str]]] = []
+        for word in words:
+            forms = self.words(word, state)
+            if len(forms) > 1 or choices:
+                choices.append(forms)
+            else:
+                plain.extend(forms[0])
+        if not choices:
+            return [plain]
+        count = 1
+        for forms in choices:
+            count *= len(forms)
+        if count > MAX_FORMS or few:
+            choices = [forms if len(forms) == 1 else [_one_for_all(forms)] for forms in choices]
+        return [[*plain, *(word for form in chosen for word in form)] for chosen in product(*choices)]
+
     def words(self, word: Word, state: State) -> list[Words]:
         """The words that *word* may become: one list for each way in which it may come out."""
         if len(word.pieces) == 1 and type(word.pieces[0]) is Text:
@@ -275,3 +297,13 @@ def _split(word: Word, values: tuple[str, ...]) -> Words:
     if current is not None:
         fields.append(current)
     return fields
+
+
+def _one_for_all(forms: list[list[str]]) -> list[str]:
+    """One way that stands for several."""
+    words = [word for form in forms for word in form]
+    if any(type(word) is Unknown for word in words):
+        return [Unknown("…")]
+    if all(len(form) == 1 for form in forms) and not any(type(word) in (PublicWords, Glob) for word in words):
+        return [PublicWord("…")]
+    return [PublicWords("…")]

@@ -78,7 +78,8 @@ def _parts(command: Command, depth: int) -> list[Command] | None:
 
 
 def _with_words(command: Command, words: list[str]) -> Command:
-    return Command(words, command.text, command.assignments, command.redirects, command.stdin, command.body)
+    rest = command.assignments, command.redirects, command.stdin, command.body, command.files
+    return Command(words, command.text, *rest)
 
 
 def _find(command: Command, found: Walk) -> list[Command]:

@@ -83,7 +83,15 @@ def key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
     command = step.command
     words = command.words
-    key = (command.text, tuple(words), tuple(map(type, words)), step.folders, command.stdin, command.body)
+    key = (
+        command.text,
+        tuple(words),
+        tuple(map(type, words)),
+        step.folders,
+        command.stdin,
+        command.body,
+        command.files,
+    )
     if not command.assignments and not command.redirects:
         return key
     redirects = tuple([(redirect.operator, redirect.target) for redirect in command.redirects])
@@ -225,9 +233,7 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
 def _with_inputs(command: Command, runs: Sequence[Run]) -> Iterator[Run]:
     """Those of *runs* that read a file by their input, as if it were an operand: ``cat < a`` may be ``cat a``."""
     for run in runs:
-        redirects = (run.step.command if run.step is not None else command).redirects
-        files = [one.target for one in redirects if one.operator in ("<", "<>")]
-        if files:
+        if files := (run.step.command if run.step is not None else command).files:
             yield run._replace(words=[*run.words, *files], certain=False)
 
 

@@ -100,7 +100,7 @@ class Runs:
             commands = [*commands, *run_by(command.assignments, command.words)]
         for inner in commands:
             if inner.words is not None:
-                one = Command(inner.words, "", stdin=command.stdin, body=command.body)
+                one = Command(inner.words, "", stdin=command.stdin, body=command.body, files=command.files)
                 for run in self._of(one, folders, depth + 1):
                     yield run._replace(certain=run.certain and inner.certain)
             elif inner.script is not None:
@@ -127,7 +127,7 @@ def _fed(step: Step, outer: Command, script: str) -> Step:
     """*step* of the *script* that *outer* runs, with the input of that, unless it is the script itself."""
     if not outer.stdin or step.command.stdin or script is outer.body:
         return step
-    return step._replace(command=replace(step.command, stdin=outer.stdin, body=outer.body))
+    return step._replace(command=replace(step.command, stdin=outer.stdin, body=outer.body, files=outer.files))
 
 
 def in_one(reading: Reading, folders: Folders) -> list[Step]:

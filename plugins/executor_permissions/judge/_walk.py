@@ -8,13 +8,12 @@ the folders and the values of variables are those of all the ways together.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._expand import MAX_FORMS, Expander, Folders, State, Values, bounded, joined, number_of
+from executor_permissions.judge._expand import Expander, Folders, State, Values, bounded, joined, number_of
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
-from executor_permissions.judge._words import Command, Glob, PublicWord, PublicWords, Redirect, Unknown, program_of
+from executor_permissions.judge._words import Command, PublicWord, PublicWords, Redirect, Unknown, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +48,7 @@ class _Input:
 
     source: str = ""
     body: str | None = None
+    files: tuple[str, ...] = ()
 
 
 _NO_INPUT = _Input()
@@ -92,6 +92,7 @@ class _Walker:
         self._looks = 0
         self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
         self._input = _NO_INPUT
+        self._own_input = _NO_INPUT  # the shell's, once it has given itself another
 
     @property
     def has_moved(self) -> bool:
@@ -164,12 +165,12 @@ class _Walker:
         """The redirections of a whole compound command: a step without words."""
         if not redirects:
             return source
-        command = Command([], self._text[slice(*span)], stdin=source.source, body=source.body)
+        command = Command([], self._text[slice(*span)], None, None, source.source, source.body, source.files)
         for redirect in redirects:
             self._redirect(redirect, command, state)
         if command.redirects:
             self._note(command, state.folders, state.folders)
-        return _Input(command.stdin, None)
+        return _Input(command.stdin, None, command.files)
 
     def _if(self, node: Compound, state: State, source: _Input) -> Ends:
         ok: State | None = None
@@ -275,8 +276,9 @@ class _Walker:
         if self._looking:
             self._looks += 1
         self._input = source
-        command = Command([], self._written(node), stdin=source.source, body=source.body)
-        forms = self._forms(node.words, state)
+        source = source if source.source else self._own_input
+        command = Command([], self._written(node), None, None, source.source, source.body, source.files)
+        forms = self._expander.commands(node.words, state, few=len(self.steps) > _MANY_STEPS)
         for redirect in node.redirects:
             self._redirect(redirect, command, state)
         assigned = [(item.name, self._expander.values(item.value, state)) for item in node.assignments]
@@ -301,6 +303,8 @@ class _Walker:
         if words:
             if self._loops:
                 self._leaves_loop(words, state)
+            if words == ["exec"] and command.files:
+                self._own_input = _Input(command.stdin, None, command.files)
             ends = self._builtins.ends(command, state)
             self._note(command, state.folders, state.folders if ends.ok is None else ends.ok.folders)
             return ends
@@ -312,28 +316,6 @@ class _Walker:
             state = state.assign(name, values)
         return Ends(state, state)
 
-    def _forms(self, words: tuple[Word, ...], state: State) -> list[list[str]]:
-        """The ways in which the words of a command may come out."""
-        known = self._expander.plain(words)
-        if known is not None:
-            return [known]
-        plain: list[str] = []
-        choices: list[list[list[str]]] = []
-        for word in words:
-            forms = self._expander.words(word, state)
-            if len(forms) > 1 or choices:
-                choices.append(forms)
-            else:
-                plain.extend(forms[0])
-        if not choices:
-            return [plain]
-        count = 1
-        for forms in choices:
-            count *= len(forms)
-        if count > MAX_FORMS or len(self.steps) > _MANY_STEPS:
-            choices = [forms if len(forms) == 1 else [_merged(forms)] for forms in choices]
-        return [[*plain, *(word for form in chosen for word in form)] for chosen in product(*choices)]
-
     def _leaves_loop(self, words: list[str], state: State) -> None:
         if any(word in ("break", "continue") for word in words[:3]):
             self._loops = [joined(left, state) for left in self._loops]
@@ -341,12 +323,12 @@ class _Walker:
     def _redirect(self, redirect: Redirection, command: Command, state: State) -> None:
         operator = redirect.operator
         if operator in ("<<", "<<-", "<<<"):
-            command.stdin, command.body = "text", redirect.body
+            command.stdin, command.body, command.files = "text", redirect.body, ()
             if operator == "<<<" and redirect.body is None:
                 command.redirects.extend(self._private(operator, redirect.target, state))
             return
         if operator in ("<", "<>", "<&"):
-            command.stdin, command.body = "file", None
+            command.stdin, command.body, command.files = "file", None, ()
         for form in self._expander.words(redirect.target, state):
             target = form[0] if len(form) == 1 else Unknown(self._text[slice(*redirect.target.span)])
             known = type(target) is str
@@ -354,6 +336,8 @@ class _Walker:
                 continue
             if not (known and target in _FREE_TARGETS):
                 command.redirects.append(Redirect("<" if operator == "<&" else operator, target))
+                if command.redirects[-1].operator in ("<", "<>"):
+                    command.files = (*command.files, target)
 
     def _private(self, operator: str, word: Word, state: State) -> list[Redirect]:
         """A text that something is given, or compares, and so may show, where the environment may be in it."""
@@ -387,13 +371,3 @@ class _Walker:
 
 
 _PRINTERS: tuple[list[str | None], ...] = (["pwd"], ["cat"])
-
-
-def _merged(forms: list[list[str]]) -> list[str]:
-    """One way that stands for several."""
-    words = [word for form in forms for word in form]
-    if any(type(word) is Unknown for word in words):
-        return [Unknown("…")]
-    if all(len(form) == 1 for form in forms) and not any(type(word) in (PublicWords, Glob) for word in words):
-        return [PublicWord("…")]
-    return [PublicWords("…")]

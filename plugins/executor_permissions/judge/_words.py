@@ -106,6 +106,7 @@ class Command:
         redirects: To and from files; duplicated descriptors and /dev/null are left out.
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
+        files: Those that its input is from, by redirections of its own or around it.
         program: As `program_of` says.
         parts: What `parts_of` found once it was asked.
         inside: What `look_inside` found once it was asked.
@@ -117,6 +118,7 @@ class Command:
     redirects: list[Redirect]
     stdin: str
     body: str | None
+    files: tuple[str, ...]
     program: str | None = field(init=False, repr=False, compare=False)
     parts: Sequence[Command] | None = field(init=False, repr=False, compare=False)
     inside: Inside | None = field(init=False, repr=False, compare=False)
@@ -129,6 +131,7 @@ class Command:
         redirects: list[Redirect] | None = None,
         stdin: str = "",
         body: str | None = None,
+        files: tuple[str, ...] = (),
     ) -> None:
         self.words = words
         self.text = text
@@ -136,6 +139,7 @@ class Command:
         self.redirects = [] if redirects is None else redirects
         self.stdin = stdin
         self.body = body
+        self.files = files
         first = words[0] if words else None
         self.program = first if type(first) is str and "/" not in first else program_of(words)
         self.parts = self.inside = None

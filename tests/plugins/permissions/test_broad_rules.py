@@ -268,3 +268,38 @@ def test_an_address_of_numbers_is_found_in_an_argument_by_what_it_stands_for(tmp
     policy = Policy.from_dict(rules, project_root=tmp_path)
     for address in ("http://2852039166/", "http://0xa9fea9fe/x", "http://169.254.43518/", "http://[::ffff:a9fe:a9fe]/"):
         assert policy.decide("fetch", {"u": address}).verdict == "deny", address
+
+
+SENT_IN = [
+    "{{ {}; }} < .env", "({}) < .env", "{{ ( {} ) ; }} <.env", "{{ {}; echo; }} < .env > out", "while {}; do :; done < .env",
+    "until ! {}; do :; done < .env", "for i in 1; do {}; done < .env", "if true; then {}; fi < .env", "{{ {} | wc; }} < .env",
+    "case x in x) {};; esac < .env", "exec < .env; {}", "(exec < .env; {})", "exec < .env && echo && {}",
+    "{{ timeout 5 {}; }} < .env", "{{ {{ {}; }} ; }} <sub/.env",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", SENT_IN)
+@pytest.mark.parametrize("command", ["cat", "cat -", "cat -n"])
+def test_what_a_command_is_sent_may_be_what_a_rule_names_wherever_it_is_written(tmp_path, line, command):
+    policy = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["cat *.env*"]}}, project_root=tmp_path
+    )
+
+    def verdict(line):
+        return policy.decide("runCommand", {"command": line}).verdict
+
+    assert verdict(line.format(command)) == "ask"
+    assert verdict(line.format("wc")) == "allow"
+    assert verdict(line.format(command).replace(".env", "readme")) == "allow"
+    assert verdict(line.format(f"{command} < readme")) == "allow"
+    assert verdict(f"bash -c '{line.format(command)}'") == "ask"
+
+
+@pytest.mark.parametrize("line", ["bash -c cat < .env", "{ bash -c cat; } < .env", "timeout 5 sh -c 'cat -n' < .env"])
+def test_what_a_shell_is_sent_is_sent_to_what_it_runs(tmp_path, line):
+    policy = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["cat *.env*"]}}, project_root=tmp_path
+    )
+    decision = policy.decide("runCommand", {"command": line})
+    assert decision.verdict == "ask"
+    assert "blacklist's rule 'cat *.env*'" in decision.reason

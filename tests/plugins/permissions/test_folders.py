@@ -10,12 +10,12 @@ from contextlib import suppress
 
 import pytest
 
-from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._expand import ANYWHERE, _one_for_all
 from executor_permissions.judge._links import Links
 from executor_permissions.judge._moves import Surroundings, _bare
 from executor_permissions.judge._split_words import NotUnderstoodError
 from executor_permissions.judge._understand import understand
-from executor_permissions.judge._walk import _merged, walk
+from executor_permissions.judge._walk import walk
 from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
 
 BASH = shutil.which("bash")
@@ -168,7 +168,7 @@ def test_the_builtin_behind_command_and_builtin_is_found(words, inside):
     ],
 )
 def test_what_stands_for_several_forms_of_a_word_says_no_more_than_they_do(forms, merged):
-    (word,) = _merged(forms)
+    (word,) = _one_for_all(forms)
     assert (type(word), word) == (merged, "…")
 
 
