@@ -16,7 +16,7 @@ from executor_permissions.judge._words import Unknown
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 # Programs: how a command begins, and how else it may begin.
 _PROGRAMS = (
@@ -99,8 +99,10 @@ _MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
 _OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
 _CHANGE = re.compile(r"([-+=])([a-zX]*)")
-_TERRAFORM = ("terraform", "tofu")
-_TARS = ("tar", "gtar", "bsdtar")
+# In what is short, not behind a letter that has a value: -S suffix, -m mode.
+_TARGET = re.compile(
+    r"-(?P<short>[^-tSgmo]*)t(?P<value>.+)?|--t(?:a(?:r(?:g(?:e(?:t(?:-[a-z]*)?)?)?)?)?)?(?:=(?P<named>.*))?", re.DOTALL
+)
 _OLD_STYLE = re.compile(r"-?([A-Za-z]+)\Z")
 _MAKES_RUNNABLE = re.compile(r"(?:[ugoa]*[-+=][rwxXst]*,)*[ugoa]*[+=][rwXst]*x[rwxXst]*(?:,.*)?\Z")
 _RUNNABLE_NUMBER = re.compile(r"[=+]?[0-7]*[1357][0-7]{0,2}\Z")
@@ -111,7 +113,7 @@ _SHORTEST = 2  # letters of a name that is shortened
 def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     """The same command as *words* by other names, each with whether it surely is the same."""
     program = words[0].rpartition("/")[2]
-    known = program in _beginnings() or program in _SUB_COMMANDS or program in ("chmod", *_TERRAFORM, *_TARS)
+    known = program in _beginnings() or program in _SUB_COMMANDS or program in _FORMS
     if program in _EACH or program in _MAY_BE_EACH:
         return _each_first(program, words, surely=program in _EACH)
     if "@" in program[1:]:
@@ -173,12 +175,8 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
         yield from _by_sub_command(program, words)
     if program == "git" and "push" in words:
         yield from _pushing(words)
-    elif program == "chmod":
-        yield from _of_modes(words)
-    elif program in _TARS:
-        yield from _of_tar(words)
-    elif program in _TERRAFORM:
-        yield from _destroying(words)
+    elif program in _FORMS:
+        yield from _FORMS[program](words)
     elif program.startswith(("python", "pip", "pypy")):
         yield from _of_python(program, words)
 
@@ -269,6 +267,19 @@ def _of_modes(words: list[str]) -> Iterator[tuple[list[str], bool]]:
             yield ["+x" if word is mode else word for word in words], surely
 
 
+def _with_target_last(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``cp -t folder file`` and ``cp --target-directory=folder file`` are ``cp file folder``."""
+    for at, word in enumerate(words[1:], 1):
+        match = _TARGET.fullmatch(word) if type(word) is str else None
+        if match is None:
+            continue
+        others, attached = match["short"], match["value"] or match["named"]
+        target = [attached] if attached is not None else words[at + 1 : at + 2]
+        behind = words[at + 1 :] if attached is not None else words[at + 2 :]
+        yield [*words[:at], *([f"-{others}"] if others else []), *behind, *target], True
+        return
+
+
 def _of_tar(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     """``tar xf`` is ``tar -xf``."""
     match = _OLD_STYLE.match(words[1]) if len(words) > 1 and type(words[1]) is str else None
@@ -333,3 +344,12 @@ def _of_python(program: str, words: list[str]) -> Iterator[tuple[list[str], bool
             return
         if words[i][:1] != "-":
             return
+
+
+# Programs of which options or operands have other forms.
+_FORMS: dict[str, Callable[[list[str]], Iterator[tuple[list[str], bool]]]] = {
+    "chmod": _of_modes,
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), _of_tar),
+    **dict.fromkeys(("terraform", "tofu"), _destroying),
+    **dict.fromkeys(("cp", "mv", "ln", "install", "gcp", "gmv", "gln", "ginstall"), _with_target_last),
+}

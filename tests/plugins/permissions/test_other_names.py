@@ -24,6 +24,8 @@ SAME = {  # a rule, and spellings of what it is about
     "chmod +x *": ["chmod a+x x", "chmod u+x x", "chmod ugo+rx x", "chmod a=rx x", "chmod u+w,g+x x", "chmod -R a+rwx ."],
     "tar -x* *": ["tar xf a.tar", "tar xzf a.tgz -C /", "tar -xf a.tar"],
     "tar xf *": ["tar -xf a.tar"],
+    "mv * /srv/x": ["mv -t /srv/x a b", "mv -t/srv/x a", "mv a -vt /srv/x", "mv --target-directory=/srv/x a", "mv a --target-directory /srv/x", "mv -v --tar=/srv/x a b", "sudo mv -t /srv/x a", "find . -exec mv -t /srv/x {} +", "ls | xargs mv -t /srv/x"],
+    "cp * prod/*": ["cp -at prod/x a", "cp --target-directory=prod/x a"],
     "node -e *": ["node --eval x", "node --eval=x"],
     "psql -h prod*": ["psql --host prod-1", "psql --host=prod-1 -c x", "psql -hprod-1"],
     "curl -d *": ["curl --data x h", "curl --data-ascii x h", "curl -s --data=x h"],
