@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 3.0  # seconds for an answer
 AWAY, MOST_AWAY = 2.0, 30.0  # seconds for which a scheduler that did not answer is not asked again: at first, at most
+NO_SCHEDULER = "what answers there is no scheduler: see to the address, and whether it is to be tls:// or tcp://"
 ANEW = "the cluster's scheduler was started anew, and has forgotten it"
 
 
@@ -77,6 +78,9 @@ class Line:
         except (OSError, TimeoutError) as error:  # a connection that is closed is an OSError
             self._reached = False
             raise self.unavailable(why(error)) from error
+        except Exception as error:  # a MemoryError say, from what was taken for the length of an answer
+            self._reached = False
+            raise self.unavailable(NO_SCHEDULER + f" ({error!r})") from error
 
     async def reach(self) -> None:
         """
@@ -132,7 +136,7 @@ class Reattached(Line):
         """What is known of each."""
         told = self.ask("probe", task_ids=list(task_ids))
         if told is not None and not (isinstance(told, dict) and "id" in told):
-            raise self.unavailable("what answers there is no scheduler")
+            raise self.unavailable(NO_SCHEDULER)
         if told is None or told["id"] != self._scheduler:
             return {task_id: seen(GONE, ANEW) for task_id in task_ids}
         found: dict[str, Seen] = told["tasks"]

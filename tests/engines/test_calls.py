@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socketserver
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -241,6 +242,29 @@ def test_a_cluster_that_is_not_there_is_said_at_once(tools):
             start(executor, "add")
         assert executor.tasks.list() == []
     engine.close()
+
+
+class _Greets(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(self.server.greeting)
+        self.request.recv(1)  # until the other side has had enough
+
+
+GREETINGS = {"http": b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10, "ssh": b"SSH-2.0-OpenSSH_9\r\n", "zeros": bytes(100)}
+
+
+@pytest.mark.parametrize("greeting", GREETINGS.values(), ids=GREETINGS)
+def test_what_is_no_scheduler_is_said_to_be_none(tools, greeting):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Greets) as server:
+        server.greeting, server.daemon_threads = greeting, True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        engine = DaskEngine(f"tcp://127.0.0.1:{server.server_address[1]}")
+        with ToolExecutor(engine=engine) as executor:
+            executor.register("add", tools.add)
+            with pytest.raises(ExecutorUnavailableError, match="is no scheduler: see to the address"):
+                start(executor, "add")
+        engine.close()
+        server.shutdown()
 
 
 def test_a_detached_call_is_nobodys_until_somebody_asks(executor):
