@@ -87,6 +87,11 @@ class HandOver:
         """How many seconds before its threshold `prepare` should be called; None: not at all."""
         return self._tasks().lead
 
+    @property
+    def ready(self) -> bool:
+        """Whether taking over from the start keeps nobody waiting, but for the store."""
+        return self.cluster is None or self.cluster.ready
+
     def prepare(self, work: Work, prepared: Prepared) -> Change[None] | None:
         """*work* is about to become a task: have it stored by then, beside the call."""
         entry, tasks = prepared.entry, self._tasks()

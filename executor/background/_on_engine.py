@@ -61,6 +61,11 @@ class OnEngine:
         self._tools: dict[str, tuple[Registered, str, bytes | None]] = {}
         self._known: tuple[object, Recipe | None, Setup] | None = None
 
+    @property
+    def ready(self) -> bool:
+        """Whether `place` keeps nobody waiting for the cluster."""
+        return self._engine.ready
+
     def place(self, work: Work, prepared: Prepared, options: Options, tasks: TaskTable) -> Remote:
         """
         Have the engine carry *work* out, once it is submitted.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import to_text
 from executor._log import warn
-from executor.engines._line import ANEW, PATIENCE, Line, closed, whole_record, why
+from executor.engines._line import ANEW, PATIENCE, Line, closed, unwaited, whole_record, why
 from executor.engines._where import checked
 from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
@@ -137,7 +137,7 @@ class DaskEngine(Line):
             return
         if begin:
             with contextlib.suppress(ExecutorUnavailableError):  # closed just now, which has refused it
-                self.loop.start(self._submit(), _ignore)
+                self.loop.start(self._submit(), unwaited)
         if remote.call.blocking:
             remote.accepted.acquire(timeout=PATIENCE + CONNECT)
 
@@ -171,7 +171,7 @@ class DaskEngine(Line):
             begin, self._forgetting = not self._forgetting, True
         if begin:
             with contextlib.suppress(ExecutorUnavailableError):
-                self.loop.start(self._forget(), _ignore)
+                self.loop.start(self._forget(), unwaited)
 
     def leave(self, task_id: str) -> bool:
         """
@@ -225,7 +225,7 @@ class DaskEngine(Line):
         self._scheduler = told["id"]
         if not self._watching:
             self._watching = True
-            self.loop.start(self._watch(), _ignore)
+            self.loop.start(self._watch(), unwaited)
 
     async def _extend(self) -> None:
         """Send our extension to the scheduler."""
@@ -264,7 +264,7 @@ class DaskEngine(Line):
                 if not await self.ask_there("submit", host=self._host, task_ids=task_ids, calls=calls):
                     raise self.unavailable("it has no toolexec")  # noqa: TRY301 -- one end for both
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is not known then which of them were taken
-                self.loop.start(self._withdraw(wanted, error), _ignore)
+                self.loop.start(self._withdraw(wanted, error), unwaited)
             else:
                 for remote in wanted:
                     remote.taken()
@@ -349,7 +349,7 @@ class DaskEngine(Line):
         if found["state"] == UNKNOWN:
             if remote.given:  # else it is on its way
                 never = BackendUnavailableError("The call never reached the cluster", started=False)
-                self.loop.start(self._withdraw([remote], never), _ignore)
+                self.loop.start(self._withdraw([remote], never), unwaited)
             return
         remote.hear(found)
 
@@ -380,6 +380,11 @@ class DaskEngine(Line):
         """Whether the scheduler cannot be reached; when it can, everything is told anew."""
         return self._closing or self._away is not None
 
+    @property
+    def ready(self) -> bool:
+        """Whether a call finds at once that it can be submitted, or cannot: nothing has to be asked before."""
+        return self.away or bool(self._offered)
+
     async def read(self, task_id: str, offset: int, limit: int) -> dict[str, Any] | None:
         """Part of the output of a call; None: it is not there any more. Raises ExecutorUnavailableError."""
         piece = await self.ask_there("read", task_id=task_id, what="output", offset=offset, limit=limit)
@@ -388,11 +393,3 @@ class DaskEngine(Line):
     async def record(self, task_id: str) -> str:
         """What a call came to whose worker keeps that; empty where it is gone. Raises ExecutorUnavailableError."""
         return await whole_record(self, task_id)
-
-
-def _ignore(_: object, error: BaseException | None) -> None:
-    if error is not None and not isinstance(error, (asyncio.CancelledError, ExecutorUnavailableError)):
-        from executor.errors import ToolCancelledError
-
-        if not isinstance(error, ToolCancelledError):  # it was closed
-            warn(f"The connection to a cluster went wrong: {error!r}", error=error)

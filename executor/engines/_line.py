@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from executor._json import to_text
+from executor._log import warn
 from executor._portable import pickle_as_written
 from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, seen
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
@@ -35,6 +36,14 @@ def why(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or "it does not answer"
+
+
+def unwaited(_: object, error: BaseException | None) -> None:
+    """The end of what was started on the loop, and nobody waits for."""
+    if error is not None and not isinstance(
+        error, (asyncio.CancelledError, ExecutorUnavailableError, ToolCancelledError)
+    ):  # they say that it was closed, or cannot be reached
+        warn(f"The connection to a cluster went wrong: {error!r}", error=error)
 
 
 class Line:

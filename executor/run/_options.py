@@ -47,6 +47,11 @@ class Background(Protocol):
         """How many seconds before its threshold `prepare` should be called; None: not at all."""
         ...
 
+    @property
+    def ready(self) -> bool:
+        """Whether taking work over before it begins does not take long."""
+        ...
+
     def prepare(self, work: Work, prepared: Prepared) -> Settling | None:
         """*work* is about to be taken over; what is returned is waited for a little, if it is not settled by then."""
         ...

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from executor.calls._above import caller_mark
-from executor.calls._scope import Submitted, block, leave_scope, link, unlink, unlink_parent
+from executor.calls._scope import Blocking, Submitted, block, leave_scope, link, unlink, unlink_parent
 from executor.calls._state import current, nothing
 from executor.calls._work import HEEDING, Work, wait, waited
 from executor.errors import CapacityError, ExecutionError, ExecutorUnavailableError, ToolError
@@ -279,6 +279,8 @@ class Way:
         assert background is not None
         try:
             background.watch(work)
+            if not (prepared.call.blocking or background.ready) and (options.background or threshold == 0):
+                yield Blocking(nothing, self.threads.workers)  # who has submitted it does not wait for that
             handed = background.start(work, prepared, options) if options.background else None
         except KeyboardInterrupt:
             raise

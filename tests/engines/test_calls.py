@@ -267,6 +267,42 @@ def test_what_is_no_scheduler_is_said_to_be_none(tools, greeting):
         server.shutdown()
 
 
+class _Silent(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.server.asked.set()
+        self.server.waited.append(self.server.over.wait(2.0))  # less than those have patience who ask
+
+
+@pytest.mark.parametrize("way", ["submit", "acall"])
+@pytest.mark.parametrize("how", [{"background": True}, {}], ids=["on purpose", "threshold"])
+def test_who_submits_a_call_does_not_wait_for_a_cluster_that_does_not_answer(tools, way, how):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Silent) as server:
+        server.asked, server.over, server.waited = threading.Event(), threading.Event(), []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        engine = DaskEngine(f"tcp://127.0.0.1:{server.server_address[1]}")
+
+        async def made():
+            making = asyncio.ensure_future(executor.acall(ToolCall("1", "add"), **how))
+            await asyncio.to_thread(server.asked.wait, SECONDS)
+            server.over.set()
+            return await making
+
+        def submitted():
+            future = executor.submit(ToolCall("1", "add"), **how)
+            assert server.asked.wait(SECONDS)
+            server.over.set()
+            return future.result(SECONDS)
+
+        with ToolExecutor(engine=engine) as executor:
+            executor.register("add", tools.add, auto_background=None if how else 0)
+            result = submitted() if way == "submit" else asyncio.run(made())
+        engine.close()
+        server.shutdown()
+    assert all(server.waited)
+    # What no cluster takes stays here past a threshold of 0.
+    assert result.kind is (ResultKind.UNAVAILABLE if how else ResultKind.OK)
+
+
 def test_a_detached_call_is_nobodys_until_somebody_asks(executor):
     task_id = executor.detach(ToolCall("1", "lines", {"count": 3, "pause": 0.05}))
     assert executor.tasks.open_count() == 0
