@@ -164,8 +164,8 @@ class Durable:
             place, own, _ = self._parts
             own.interrupt(self._pid)
             own.leave()
-            if not place.close():
-                warn("Tasks are left for the next process to call interrupted: the task store could not be written")
+            if not place.close() and own.waiting:  # else only that this process is none any more
+                warn("What became of the last tasks is left to the next process: the store could not be written")
             self._parts = None
             self._watch.hurry()
 

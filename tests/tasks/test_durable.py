@@ -216,7 +216,7 @@ def test_after_close_nobody_tries_any_more_to_store_an_end(opened, tmp_path, cap
             thread.join(10)
         assert not any(thread.is_alive() for thread in threads)
         assert tasks.get(task_id).status is TaskStatus.COMPLETED
-    assert "left for the next process" in caplog.text
+    assert "left to the next process" in caplog.text
 
 
 def test_a_result_that_is_long_is_in_a_file_and_goes_with_its_task(opened, tmp_path):
@@ -232,6 +232,17 @@ def test_a_result_that_is_long_is_in_a_file_and_goes_with_its_task(opened, tmp_p
         reader.result(task_id)
     assert owner.prune() == 1
     assert not path.exists()
+
+
+def test_a_store_that_is_locked_at_the_end_is_no_news_where_all_is_stored(opened, tmp_path, caplog):
+    tasks = opened()
+    task_id = enter(tasks)
+    finish(tasks, task_id)
+    flush(tasks)
+    with held(tmp_path / "state"):
+        tasks.close()
+    assert caplog.text == ""
+    assert opened().get(task_id).status is TaskStatus.COMPLETED
 
 
 def test_an_output_that_is_small_takes_no_file_once_its_task_has_ended(opened, tmp_path):
