@@ -107,7 +107,7 @@ class Composer:
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
             answered=answered, began=time.perf_counter(), folder=folder, bound=bound,
-            conversation=conversation_of(current), defaults=defaults_of(tool),
+            conversation=conversation_of(current), defaults=defaults_of(tool), resolve=resolver_of(current, tool),
         )  # fmt: skip
 
     def _lasting(

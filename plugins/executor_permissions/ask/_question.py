@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from executor.approval import Answer
+from executor.approval import Answer, copy_arguments
 from executor_permissions.store._grants import arguments_digest
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from executor.approval import Approvals
     from executor_permissions.ask._offer import Bound, Offer
     from executor_permissions.judge._judge import Defaults
+    from executor_permissions.judge._paths import Resolve
+    from executor_permissions.judge._verdicts import Grants
+    from executor_permissions.store._load import Policy
 
 
 _SETTLED = "its call has been judged again"
@@ -34,6 +37,7 @@ class Question:
 
     Attributes:
         folder: Where relative paths of the call start.
+        resolve: What its paths were when it was first judged, which is what will be opened; None where nobody keeps it.
         conversation: Whose calls it is counted with.
         bound: What a grant for this very call is bound to; None where none would let it run.
         runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
@@ -61,6 +65,7 @@ class Question:
     folder: str
     conversation: str | None = None
     defaults: Defaults | None = None
+    resolve: Resolve | None = None
     bound: Bound | None = None
     rejudged: Decision | None = None
     here: bool = False
@@ -70,6 +75,11 @@ class Question:
         """Whether the answer ``always`` can hold for it."""
         about_tool = answer.value is not None and answer.value.whole_tool and not self.runs_commands
         return self.own and self.decision.method != "ask_rule" and (self.bound is not None or about_tool)
+
+    def decided_again(self, policy: Policy, grants: Grants, resolve: Resolve | None = None) -> Decision:
+        """What *policy* and *grants* say of the call by now, whose paths are what *resolve* says, or what they are."""
+        about: Any = {"argument_kinds": self.kinds, "cwd": self.folder, "defaults": self.defaults, "resolve": resolve}
+        return policy.decide(self.call.name, copy_arguments(self.call.arguments), grants=grants, **about)
 
     def digest(self, verdict: Literal["allow", "deny"]) -> str:
         """What a grant for this very call is compared with, as `GrantView` does."""

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision, Verdict
-from executor.approval import copy_arguments
 from executor_permissions._boxes import BOXLESS, boxed
 from executor_permissions._forked import of_this_process
 from executor_permissions.ask._caller import agent_of
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from executor_permissions._audit import Audit
     from executor_permissions.ask._compose import Composer
     from executor_permissions.ask._question import Question
-    from executor_permissions.judge._verdicts import Grants
     from executor_permissions.store._load import Policy
 
     Answered = Callable[[Verdict | BaseException], object]
@@ -206,7 +204,7 @@ class Questions:
             return False
         verdict: Literal["allow", "deny"] = "allow" if answer.word == "always" else "deny"
         trial = Trial(rules, policy.places, self._view(asked), verdict)
-        return self._decided_again(asked, policy, trial).verdict == verdict
+        return asked.decided_again(policy, trial).verdict == verdict
 
     def _end(self, asked: Question, answer: Answer) -> None:
         """Act on an answer, tell who waits for it, and answer the other questions that it answers too."""
@@ -278,13 +276,8 @@ class Questions:
         self.refresh()
         if self.policy is None:
             return Decision("deny", *SHUT_DOWN)
-        again = self._decided_again(asked, self.policy, self._view(asked))
+        again = asked.decided_again(self.policy, self._view(asked))
         return again if again.verdict == "deny" and again.method != "default" else None
-
-    def _decided_again(self, asked: Question, policy: Policy, view: Grants) -> Decision:
-        args = copy_arguments(asked.call.arguments)
-        about: Any = {"argument_kinds": asked.kinds, "cwd": asked.folder, "defaults": asked.defaults}
-        return policy.decide(asked.call.name, args, grants=view, **about)
 
     def _rule_for(self, asked: Question) -> str | None:
         """The rule that would have let the call run, for the person; None where there is none to be added."""
@@ -374,7 +367,9 @@ class Questions:
             told = suspended(skipped)
             return Decision("allow", told["reason"], told["method"])
         view = self._view(asked)
-        decision = self._decided_again(asked, policy, view)
+        decision = asked.decided_again(policy, view)
+        if decision.verdict == "allow":  # the files that its paths mean by now, and also those that will be opened
+            decision = asked.decided_again(policy, view, asked.resolve)
         granted, arguments = view.profiles(decision), asked.call.arguments
         decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=granted, arguments=arguments)
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):

@@ -1,0 +1,75 @@
+"""What becomes of a question when something changes while it is open."""
+
+from __future__ import annotations
+
+import queue
+
+import pytest
+
+from executor import PluginRegistry, ToolCall, ToolExecutor
+from executor_permissions import PermissionPlugin
+
+RULES = {"whitelist": {"arguments": {"readFile": {"path": ["${project}/"]}}}}
+WAITED = 30.0  # seconds: for another thread of this process
+
+
+class Desk:
+    """A surface whose questions are answered when the test says so."""
+
+    def __init__(self):
+        self.shown = queue.SimpleQueue()
+        self.taken_back = []
+
+    def ask(self, approval, answer):
+        self.shown.put((approval, answer))
+
+    def withdraw(self, approval_id):
+        self.taken_back.append(approval_id)
+
+
+@pytest.fixture
+def desk():
+    return Desk()
+
+
+@pytest.fixture
+def plugin(tmp_path, desk):
+    (tmp_path / "project").mkdir()
+    return PermissionPlugin(policy=RULES, project_root=tmp_path / "project", state_dir=tmp_path / "state", channel=desk)
+
+
+@pytest.fixture
+def executor(plugin, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "project")
+    registry = PluginRegistry()
+    registry.discover()
+    registry.expose("files")
+    with ToolExecutor(registry=registry, permission_plugin=plugin) as made:
+        made.register("other", lambda _args: "other")
+        yield made
+
+
+def test_a_link_that_leads_into_the_project_by_now_frees_no_file_that_it_led_to(executor, desk, tmp_path):
+    secret, link = tmp_path / "secret.txt", tmp_path / "project/link"
+    secret.write_text("secret")
+    (tmp_path / "project/free.txt").write_text("free")
+    link.symlink_to(secret)
+    reading = executor.submit(ToolCall("1", "readFile", {"path": "link"}))
+    question, say = desk.shown.get(timeout=WAITED)
+    link.unlink()
+    link.symlink_to("free.txt")
+    other = executor.submit(ToolCall("2", "other", {}))
+    _, say_other = desk.shown.get(timeout=WAITED)
+    assert say_other("always")
+    assert other.result(WAITED).value == "other"
+    assert question.id not in desk.taken_back
+    assert say("no")
+    assert reading.result(WAITED).kind == "denied"
+
+
+def test_what_is_forbidden_meanwhile_is_not_run_by_an_edit_that_changes_nothing(executor, plugin, desk):
+    call = executor.submit(ToolCall("1", "other", {"a": 1}))
+    _, say = desk.shown.get(timeout=WAITED)
+    plugin.session.deny("other(a=1)")
+    assert say(("edit", {"a": 1}))
+    assert call.result(WAITED).kind == "denied"
