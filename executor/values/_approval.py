@@ -36,6 +36,7 @@ _WITH_TEXT = ("yes", "no", "once", "comment")  # what may be followed by a colon
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _FOR = re.compile(r"for\s+(\d{1,6})\s*([smhd])[a-z]*\b", re.IGNORECASE)
 _TIMES = re.compile(r"(\d{1,6})\s*times?\b", re.IGNORECASE)
+_MOST = 999_999  # calls, or days: what the words can say
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +195,9 @@ def _with_value(word: Word, value: Any, by: str) -> Answer | None:
         return Answer(word, value, by) if isinstance(value, Mapping) else None
     if value is None or word == "error":
         return Answer(word, value, by)
-    fits = isinstance(value, Lasting) if word in ("always", "never") else word in _WITH_TEXT and isinstance(value, str)
-    return Answer(word, value, by) if fits else None
+    if isinstance(value, Lasting):
+        return Answer(word, value, by) if word in ("always", "never") and _is_sound(value) else None
+    return Answer(word, value, by) if word in _WITH_TEXT and isinstance(value, str) else None
 
 
 def _lasting_of(value: Mapping[str, Any]) -> Lasting | None:
@@ -203,13 +205,22 @@ def _lasting_of(value: Mapping[str, Any]) -> Lasting | None:
     if isinstance(seconds, str):
         match = _FOR.fullmatch(f"for {seconds}")
         seconds = int(match[1]) * _SECONDS[match[2].lower()] if match else -1
-    sound = (
-        scope in (None, "session", "project", "user")
-        and (seconds is None or (type(seconds) in (int, float) and seconds > 0))
-        and (times is None or (type(times) is int and times > 0))
-        and (rules is None or (isinstance(rules, list | tuple) and all(isinstance(rule, str) for rule in rules)))
+    rules = () if rules is None else tuple(rules) if isinstance(rules, list) else rules
+    lasting = Lasting(scope, seconds, times, value.get("whole_tool", False), rules)
+    return lasting if _is_sound(lasting) else None
+
+
+def _is_sound(lasting: Lasting) -> bool:
+    """Whether it says what a person can: what is of another type is not guessed at, and no number is beyond words."""
+    seconds, times, rules = lasting.seconds, lasting.times, lasting.rules
+    return (
+        lasting.scope in (None, "session", "project", "user")
+        and (seconds is None or (type(seconds) in (int, float) and 0 < seconds <= _MOST * _SECONDS["d"]))
+        and (times is None or (type(times) is int and 0 < times <= _MOST))
+        and type(lasting.whole_tool) is bool
+        and isinstance(rules, tuple)
+        and all(isinstance(rule, str) for rule in rules)
     )
-    return Lasting(scope, seconds, times, bool(value.get("whole_tool")), tuple(rules or ())) if sound else None
 
 
 def _read_lasting(text: str) -> Lasting | None:

@@ -49,6 +49,15 @@ from executor.values._approval import WORDS, Answer, Approval, Lasting, asker_of
                 {"rules": [1]},
                 {"times": True},
                 {"times": "3"},
+                {"times": 10**400},
+                {"for": 10**400},
+                {"for": float("inf")},
+                {"rules": 0},
+                {"whole_tool": "false"},
+                {"whole_tool": 1},
+                {"whole_tool": None},
+                Lasting(seconds=float("inf")),
+                Lasting(whole_tool="no"),  # type: ignore[arg-type]  # as a surface might
                 "session",
             )
         ),
