@@ -86,7 +86,7 @@ class Judge:
         self._meanings = Meanings(kinds or {}, shell_tools)
         self._lists = {name: RuleList(name, sections.get(name, ()), places.marks_of(name)) for name in LISTS}
         self._plans: dict[Any, Plan] = {}
-        self._calls = CallJudge(places.protected)
+        self._calls = CallJudge(places)
         self._kept: FileRules | None = None
         if self._lists["blacklist"].is_about_values:
             self._kept = self._files  # now, where a rule may be refused; else for the first command
@@ -389,9 +389,8 @@ class Judge:
             whole=plan.allow.whole,
             file_verdict=self._file_verdict,
             files=self._files,
-            project=self.places.project,
+            places=self.places,
             base=self.places.base,
-            home=self.places.home,
             known=Known(),
         )
 

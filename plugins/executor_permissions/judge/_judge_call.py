@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from executor_permissions.judge._fitting import Match
+    from executor_permissions.judge._rules import Places
     from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules
     from executor_permissions.judge._tool_rules import Arguments, ToolRules
@@ -77,15 +78,16 @@ class CallJudge:
     What the three lists say about the arguments of a call.
 
     Args:
-        protected: The policy's own files and folders.
+        places: The policy's own files and folders, and the repository.
 
     Attributes:
-        marks: Finds their names in a text.
+        marks: Finds the names of the policy's own in a text.
     """
 
-    def __init__(self, protected: tuple[str, ...]) -> None:
-        self._protected = protected
-        names = {os.path.basename(path) for path in protected}  # noqa: PTH119 -- text, not a file
+    def __init__(self, places: Places) -> None:
+        self._protected = places.protected
+        self._places = places
+        names = {os.path.basename(path) for path in places.protected}  # noqa: PTH119 -- text, not a file
         self.marks = re.compile("|".join(map(re.escape, sorted(names | {".toolexec"}))))
 
     def denied(self, plan: Plan, args: dict[str, Any], scene: Scene) -> Decision | None:
@@ -139,15 +141,22 @@ class CallJudge:
         rules = plan.allow
         if rules.whole is not None:
             return decided(allowed_part(plan.tool, rules.whole))
+        for text, named in self._fitting_rules(rules, args, scene):
+            if not self._from_elsewhere(plan, args, scene, named) and self._may_write(plan, args, scene, text):
+                return decided(allowed_part(plan.tool, text))
+        return None
+
+    def _fitting_rules(
+        self, rules: ToolRules, args: dict[str, Any], scene: Scene
+    ) -> Iterator[tuple[str, Collection[str]]]:
+        """The rules that the arguments fit, each with those that it names."""
         for call in rules.calls:
-            free = not call.is_free or not args
-            if free and call.allows(args, scene) and not self._from_elsewhere(plan, args, scene, call.arguments):
-                return self._unless_version_control(plan, args, scene, call.text)
+            if (not call.is_free or not args) and call.allows(args, scene):
+                yield call.text, call.arguments
         for file in rules.files:
             text = _every_argument(file, args, scene)
-            if text is not None and not self._from_elsewhere(plan, args, scene, file.values):
-                return self._unless_version_control(plan, args, scene, text)
-        return None
+            if text is not None:
+                yield text, file.values
 
     def fitting(self, rules: ToolRules, args: dict[str, Any], scene: Scene) -> list[Arguments]:
         """What files say of the arguments, where all that one names of them fits."""
@@ -166,14 +175,17 @@ class CallJudge:
         except UnclearPathError:
             return True
 
-    def _unless_version_control(self, plan: Plan, args: dict[str, Any], scene: Scene, rule: str) -> Decision | None:
-        """A rule for a folder does not cover its .git, whose hooks are run, unless it says so."""
-        if plan.tool not in READING_TOOLS and not re.search(r"\.(git|hg|svn)\b", rule):
-            for _, value in self._paths_in(plan, args):
-                place = scene.locate(value)
-                if _VERSION_CONTROL.search(place.real):
-                    return None
-        return decided(allowed_part(plan.tool, rule))
+    def _may_write(self, plan: Plan, args: dict[str, Any], scene: Scene, rule: str) -> bool:
+        """A rule for a folder does not cover its .git, whose hooks are run, unless it says so; wherever that is."""
+        if plan.tool in READING_TOOLS:
+            return True
+        named = re.search(r"\.(git|hg|svn)\b", rule)
+        elsewhere = [folder for folder in self._places.repository if folder.rpartition("/")[2] not in rule]
+        reals = [scene.locate(value).real for _, value in self._paths_in(plan, args)]
+        return not any(
+            (not named and _VERSION_CONTROL.search(real)) or any(under(real, folder) for folder in elsewhere)
+            for real in reals
+        )
 
     def _paths_in(self, plan: Plan, args: dict[str, Any]) -> Iterable[tuple[str, str]]:
         """Every (argument, path) of the call."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge._call_patterns import Call, split_call, typed
 from executor_permissions.judge._globs import STAR, Wildcard, escaped
+from executor_permissions.judge._paths import under
 from executor_permissions.judge._plain_value import is_for_shell
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._tool_rules import Arguments, ShellIndex, ShellRule, ToolRules
@@ -99,11 +100,17 @@ class Places(NamedTuple):
         project: The project's root: what rules are relative to; `NO_PROJECT` where there is none.
         home: What ``~`` stands for.
         protected: The policy's own files and folders, and those of our state, which no tool may read or write.
+        repository: The folders in the project that git keeps its own in, where that is not its ``.git``.
     """
 
     project: str
     home: str
     protected: tuple[str, ...] = ()
+    repository: tuple[str, ...] = ()
+
+    def is_in_repository(self, path: str) -> bool:
+        """Whether *path*, resolved and in the project, is a repository's own folder or in one."""
+        return "/.git/" in path[len(self.project) :] + "/" or any(under(path, folder) for folder in self.repository)
 
     @property
     def base(self) -> str:

@@ -48,7 +48,7 @@ class Cover:
     _makers: LinkMakers | None = None
 
     def __init__(self, rules: Rules, links: Links, settled: frozenset[str]) -> None:
-        self._project = rules.project
+        self._project, self._places = rules.project, rules.places
         self._links = links
         self._settled = settled
         self._inside: dict[str, bool] = {}
@@ -101,7 +101,7 @@ class Cover:
     def _unnamed(self, uses: Sequence[Use], folders: Folders, rule: TokenPattern | None) -> str | None:
         if self.links_so_far:
             return "a command before it may have made a link"
-        destinations = Destinations(self._project, self._links, self._settled)
+        destinations = Destinations(self._places, self._links, self._settled)
         return destinations.unnamed(uses, folders, rule, plain=self.plain_so_far)
 
     def elsewhere(self, step: Step, uses: Sequence[Use]) -> str | None:
@@ -156,7 +156,7 @@ class Cover:
 
     def _is_in_git(self, folder: str) -> bool:
         """Whether *folder*, which is in the project, is a repository's own, or in one."""
-        return "/.git/" in f"{self._links.real(folder)[len(self._project) :]}/"
+        return self._places.is_in_repository(self._links.real(folder))
 
     def _is_plain(self, folder: str, *, settled: bool, tree: bool) -> bool:
         """

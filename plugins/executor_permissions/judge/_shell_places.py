@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._expand import Folders
     from executor_permissions.judge._links import Links
+    from executor_permissions.judge._rules import Places
     from executor_permissions.judge._tokens import TokenPattern
     from executor_permissions.judge._words import Command
     from executor_permissions.judge.options import Walk
@@ -58,12 +59,13 @@ class Use(NamedTuple):
     What a command does to a file or folder that it is given.
 
     Attributes:
+        verb: It brings what comes under that name out of another folder, maybe with what is in it.
         path: As it is written; what is imported by its name is a `Module`.
         source: The folder of which all that is in it comes into the folder *path*, or "".
         unpacked: What comes into the folder *path* out of an archive, or None.
     """
 
-    verb: Literal["writes", "runs"]
+    verb: Literal["writes", "runs", "brings"]
     path: str
     source: str = ""
     unpacked: Unpacked | None = None
@@ -100,6 +102,7 @@ def _placed(words: list[str], found: Walk) -> Iterator[Use]:
         name = path.rpartition("/")[2]
         if name == ".git" or (type(path) is Glob and may_meet(f"/{name}", "/.git")):
             yield Use("writes", f"{found.writes[-1]}/.git")
+        yield Use("brings", f"{found.writes[-1]}/{name}")
     if found.writes and program_of(words) in PLACING:
         into = any(map(_INTO_ITSELF.match, words))
         for source in (*found.reads, *found.writes[:-1]):
@@ -145,12 +148,13 @@ class Destinations:
     Says of files that are written or run whether a rule has to name them.
 
     Args:
-        project: The folder in which it need not.
+        places: The project, in which it need not, and its repository, in which it has to.
         bases: The folders that relative names in rules start from.
     """
 
-    def __init__(self, project: str, links: Links, bases: Folders) -> None:
-        self._project = project
+    def __init__(self, places: Places, links: Links, bases: Folders) -> None:
+        self._project = places.project
+        self._own = places
         self._links = links
         self._bases = bases
 
@@ -167,8 +171,10 @@ class Destinations:
                 if why is not None and not _names_module(rule, use.path):
                     return why
                 continue
+            if use.verb == "brings" and not self._own.repository:
+                continue
             for place in self._places(_fixed(use.path), folders):
-                why = self._why(use, place)
+                why = self._brings(use, place) if use.verb == "brings" else self._why(use, place)
                 if why is not None and not self._names(rule, use, place):
                     return why
                 why = self._comes_in(use, place, folders, rule, plain=plain)
@@ -200,7 +206,8 @@ class Destinations:
             named = os.path.normpath(os.path.join(base, folder))  # noqa: PTH118 -- text, not a file
             if not under(named, self._project):
                 named = self._links.real(named)
-            if under(place, named) and not is_git(place[len(named) :]):
+            in_own = self._own.is_in_repository
+            if under(place, named) and not is_git(place[len(named) :]) and (in_own(named) or not in_own(place)):
                 return True
         return False
 
@@ -224,11 +231,27 @@ class Destinations:
             except UnclearPathError:
                 yield None
 
+    def _brings(self, use: Use, place: str | None) -> str | None:
+        """Why what *use* brings may be the folder that the repository is in, or one that holds it."""
+        name, is_glob = use.path.rpartition("/")[2], _WILDCARD.search(use.path)
+        for folder in self._own.repository:
+            if place is None or not under(folder, place):
+                continue
+            first = folder[len(place) :].partition("/")[2].partition("/")[0]
+            if not is_glob or may_meet(f"/{name}", f"/{first}"):
+                return f"it writes what is in a repository's own folder: {folder}"
+        return None
+
+    def _holds_own(self, source: str, place: str) -> bool:
+        """Whether in the folder *source* is what would become a repository's own in the folder *place*."""
+        names = [folder[len(place) :] for folder in self._own.repository if under(folder, place)]
+        return any(self._links.exists(source + name) for name in ("/.git", *names))
+
     def _comes_in(
         self, use: Use, place: str | None, folders: Folders, rule: TokenPattern | None, *, plain: bool
     ) -> str | None:
         """Why what comes into the folder *place* may come into a repository's own folder."""
-        if place is None or not (place == self._project or self._links.exists(f"{place}/.git")):
+        if place is None or use.verb == "brings" or not self._may_hold_own(place):
             return None
         if use.unpacked is not None:
             spelled = rule is not None and "*" not in rule.text and use.unpacked.archive is not None
@@ -236,9 +259,13 @@ class Destinations:
         if not use.source:
             return None
         for source in self._places(_fixed(use.source), folders):
-            if source is None or not plain or self._links.exists(f"{source}/.git"):
+            if source is None or not plain or self._holds_own(source, place):
                 return f"what it copies from {use.source} may be a repository's own folder"
         return None
+
+    def _may_hold_own(self, place: str) -> bool:
+        own = any(under(folder, place) for folder in self._own.repository)
+        return own or place == self._project or self._links.exists(f"{place}/.git")
 
     def _unpacked(self, unpacked: Unpacked, top: str, folders: Folders, *, plain: bool, spelled: bool) -> str | None:
         """The same of what is unpacked into the folder *top*; one that is *spelled* out need not be looked into."""
@@ -261,7 +288,8 @@ class Destinations:
 
     def _is_in_git(self, path: str) -> bool:
         try:
-            return is_git(self._links.real(path)[len(self._project) :])
+            place = self._links.real(path)
+            return is_git(place[len(self._project) :]) or self._own.is_in_repository(place)
         except UnclearPathError:
             return True
 
@@ -269,7 +297,7 @@ class Destinations:
         if place is None:
             return f"it {use.verb} {use.path}, and nobody knows where that is"
         if under(place, self._project):
-            inside = "/.git/" in place[len(self._project) :] + "/"
+            inside = self._own.is_in_repository(place)
             return f"it {use.verb} what is in a repository's own folder: {use.path}" if inside else None
         if use.verb != "runs" and any(under(place, free) for free in _FREE):
             return None

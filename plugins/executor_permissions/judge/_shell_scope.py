@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._file_rules import FileRules
     from executor_permissions.judge._links import Links
-    from executor_permissions.judge._rules import Part
+    from executor_permissions.judge._rules import Part, Places
     from executor_permissions.judge._shell_known import Known
     from executor_permissions.judge._tool_rules import ShellIndex, ShellRule
 
@@ -26,6 +26,7 @@ class Rules:
         denying, asking, allowing: The rules for single commands, those that ``arguments`` has for this one among them.
         file_verdict: Judges a redirection as a call of writeFile or readFile.
         files: What the blacklist keeps from the file tools, and the policy's own files.
+        places: The project, and what else is where.
         base: The folder that relative paths of rules begin in.
         known: What these rules say about commands that were judged before.
         has_lines: Whether a rule to deny or to ask is about a whole line as it is written.
@@ -41,9 +42,8 @@ class Rules:
     whole: str | None
     file_verdict: Callable[[str, str, Links], Part]
     files: FileRules
-    project: str
+    places: Places
     base: str
-    home: str
     known: Known
     has_lines: bool = field(init=False)
     has_sequences: bool = field(init=False)
@@ -51,6 +51,16 @@ class Rules:
     def __post_init__(self) -> None:
         object.__setattr__(self, "has_lines", bool(self.deny.lines or self.ask.lines or self.ask.texts))
         object.__setattr__(self, "has_sequences", bool(self.deny.sequences or self.ask.sequences))
+
+    @property
+    def project(self) -> str:
+        """The project's root."""
+        return self.places.project
+
+    @property
+    def home(self) -> str:
+        """What ``~`` stands for."""
+        return self.places.home
 
 
 Session: TypeAlias = "Mapping[str, Iterable[tuple[ShellRule, str]]]"  # what people have allowed and denied, by verdict

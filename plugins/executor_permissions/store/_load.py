@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from executor.ownfiles import kept_own
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
+from executor_permissions.judge._repository import folders_elsewhere
 from executor_permissions.judge._rules import LISTS, NO_PROJECT, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._own_tests import run_tests
@@ -374,4 +375,4 @@ def _places(sources: Sequence[Source], project: Path, home: str | Path | None, s
         # A folder that holds the project (without one, the working folder), or is somebody's home, is not its own.
         if not Path(base).is_relative_to(real.parent) and not Path(home_path).is_relative_to(real.parent):
             protected.add(str(real.parent))
-    return Places(str(root), home_path, tuple(sorted(protected)))
+    return Places(str(root), home_path, tuple(sorted(protected)), folders_elsewhere(str(root)))
