@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
@@ -138,8 +139,8 @@ class StepRules:
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
-            judged.ways = self._ways(command) if command.words and judged.whole else []
             judged.uses = uses_of(command) if command.words else ()
+            judged.ways = self._ways(command, judged.uses) if command.words and judged.whole else []
         judged.hidden = runs.hidden
         return judged
 
@@ -184,36 +185,40 @@ class StepRules:
 
     # Allowing.
 
-    def _ways(self, command: Command) -> list[Way]:
-        """What allows *command*: the first that holds in its own folders, and those in front of it that do not."""
-        told = told_words(command)
-        covered = self._covered(command, told)
-        if covered is not None:
-            return [Way(covered[0], command.program == "git", None, covered[1])]
-        ways = []
+    def _ways(self, command: Command, uses: Sequence[Use]) -> list[Way]:
+        """
+        What allows *command*: what holds in its own folders, and those in front of it that do not.
+
+        Of the rules that cover it the first is one for all, unless there are *uses*: these a later one may name.
+        """
+        told, most = told_words(command), None if uses else 1
+        covered = list(islice(self._covering(command, told), most))
+        if covered:
+            return [Way(part, command.program == "git", None, pattern) for part, pattern in covered]
+        ways: list[Way] = []
         for candidates, path in stand_ins(command):
-            found = [self._covered(candidate, told) for candidate in candidates]
-            first = found[0] if found else None
-            if first is not None and None not in found:
-                ways.append(Way(first[0], any(one.program == "git" for one in candidates), path, first[1]))
-                if path is None:
-                    break  # another one would hold in the same folders
+            if not candidates or any(next(self._covering(other, told), None) is None for other in candidates[1:]):
+                continue
+            is_git = any(one.program == "git" for one in candidates)
+            found = [Way(part, is_git, path, each) for part, each in islice(self._covering(candidates[0], told), most)]
+            ways += found
+            if found and path is None:
+                break  # another one would hold in the same folders
         return ways
 
-    def _covered(self, command: Command, told: tuple[str, ...]) -> tuple[Part, TokenPattern] | None:
-        """The part, of a command with the words *told*, of the first rule that covers *command*, and its pattern."""
+    def _covering(self, command: Command, told: tuple[str, ...]) -> Iterator[tuple[Part, TokenPattern]]:
+        """For each rule that covers *command*: the part, of a command with the words *told*, and its pattern."""
         program = command.program
         known = command if KNOWN.issuperset(map(type, command.words)) else with_public_words(command)
         if program is None or known is None:
-            return None
+            return
         words = known.words
         for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
                 pattern = rule.patterns[0]
                 if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
                     reason = f"the rule {rule.text!r} allows it"
-                    return Part(command.text, "allow", rule.text, reason, "whitelist", False, told), pattern
-        return None
+                    yield Part(command.text, "allow", rule.text, reason, "whitelist", False, told), pattern
 
 
 def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Links) -> Iterator[Way]:
