@@ -14,7 +14,7 @@ from executor.errors import PermissionConfigError
 from executor.paths import make_private
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge._rules import Placeholders, shell_rule
-from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._private import locked, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -272,13 +272,13 @@ class GrantBook:
 
     def _read(self) -> list[Grant]:
         try:
-            text = self._path.read_text(encoding="utf-8")
+            content = read_private(self._path)
             from executor_permissions.store._stored import entries  # few people have grants
 
-            return [Grant(**entry) for entry in entries(json.loads(text))]
+            return [Grant(**entry) for entry in entries(content)]
         except FileNotFoundError:
             return []
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             problem = f"{self._path}: the file of grants is damaged ({error}): delete it, and answer again"
             raise PermissionConfigError(problem, path=str(self._path), problems=[problem]) from error
 

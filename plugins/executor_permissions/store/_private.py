@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from executor.paths import make_private
+from executor.paths import make_private, regular_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ def locked(path: Path) -> Iterator[None]:
     except ImportError:  # Windows: the last writer wins
         yield
         return
-    with path.open("a") as stream:
+    with open(path, "a", opener=regular_only) as stream:
         path.chmod(0o600)
         end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
         # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
@@ -80,6 +80,26 @@ def _holder(path: Path) -> int | None:
             )
     except (OSError, ValueError, IndexError):
         return None
+
+
+def read_private(path: Path) -> Any:
+    """
+    The JSON that `write_private` has written. What is put in its place is not waited for.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: It is no JSON, or no regular file; says why.
+        OSError: It cannot be read.
+    """
+    try:
+        with open(path, encoding="utf-8", opener=regular_only) as stream:
+            return json.loads(stream.read())
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+    except OSError as error:
+        if os.path.lexists(path) and not path.is_file():
+            raise ValueError("it is no regular file") from error
+        raise
 
 
 def write_private(path: Path, value: Any) -> None:

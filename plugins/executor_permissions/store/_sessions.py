@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import PermissionConfigError
 from executor.paths import make_private
-from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._private import locked, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,7 +114,7 @@ class SessionFile:
 
     def _content(self) -> dict[str, dict[str, Any]]:
         try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
+            content = read_private(self._path)
         except FileNotFoundError:
             return {}
         except ValueError as error:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from executor.paths import make_private
-from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._private import locked, read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,7 @@ class Trust:
 
     def _read(self) -> dict[str, str]:
         try:
-            value = json.loads(self._path.read_text(encoding="utf-8"))
+            value = read_private(self._path)
         except (FileNotFoundError, ValueError):
             return {}  # nothing is trusted: the safe side of a damaged file
         return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
