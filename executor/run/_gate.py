@@ -100,9 +100,8 @@ class _Round:
             return False
         changed = self._validate(self.prepared, verdict.arguments)
         # A person's own are judged in any case: something may have been forbidden while the question was open.
-        if not verdict.by_person and to_text(changed) == to_text(
-            self.prepared.arguments
-        ):  # to ``==`` true is 1, and 1.0
+        same = not verdict.by_person and to_text(changed) == to_text(self.prepared.arguments)  # to ``==`` true is 1
+        if same:
             return False
         self._changed = changed
         self._answered = gate if verdict.by_person else None

@@ -180,7 +180,7 @@ class CallJudge:
         if plan.tool in READING_TOOLS:
             return True
         named = re.search(r"\.(git|hg|svn)\b", rule)
-        elsewhere = [folder for folder in self._places.repository if folder.rpartition("/")[2] not in rule]
+        elsewhere = [folder for folder in self._places.repository if not self._places.is_named_in(rule, folder)]
         reals = [scene.locate(value).real for _, value in self._paths_in(plan, args)]
         return not any(
             (not named and _VERSION_CONTROL.search(real)) or any(under(real, folder) for folder in elsewhere)

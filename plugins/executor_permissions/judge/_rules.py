@@ -108,6 +108,10 @@ class Places(NamedTuple):
     protected: tuple[str, ...] = ()
     repository: tuple[str, ...] = ()
 
+    def is_named_in(self, rule: str, folder: str) -> bool:
+        """Whether *rule* names *folder*, which is in the project, and not by chance one that the project is in."""
+        return folder[len(self.project) + 1 :] in rule.replace("~", self.home, 1).replace(self.project, "")
+
     def is_in_repository(self, path: str) -> bool:
         """Whether *path*, resolved and in the project, is a repository's own folder or in one."""
         return "/.git/" in path[len(self.project) :] + "/" or any(under(path, folder) for folder in self.repository)

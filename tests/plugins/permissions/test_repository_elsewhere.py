@@ -93,3 +93,13 @@ def test_what_is_beside_it_is_allowed_as_before_and_so_is_who_names_it(project, 
     assert decide("readFile", path=f"{name}/HEAD") == decide("writeFile", path="sub/a") == "allow"
     assert decide("runCommand", f"cp * {name}/*", command=f"cp a {name}/description") == "allow"
     assert decide("writeFile", f"writeFile(path={name}/*)", path=f"{name}/description") == "allow"
+
+
+def test_a_folder_above_the_project_of_the_same_name_is_no_word_about_it(tmp_path):
+    project = Path(os.path.realpath(tmp_path)) / "data/data/project"
+    project.mkdir(parents=True)
+    _git("init", "-q", f"--separate-git-dir={project / 'data'}", str(project))
+    for rule, verdict in ((f"{project}/", "ask"), (f"{project}/data/", "allow"), ("~/data/project/", "ask")):
+        rules = {"arguments": {"writeFile": {"path": [rule]}}}
+        policy = Policy.from_dict({"whitelist": rules}, project_root=project, home=project.parents[1])
+        assert policy.decide("writeFile", {"path": f"{project}/data/config"}).verdict == verdict, rule
