@@ -49,7 +49,7 @@ def plan(
     fixed: Iterable[str],
     hidden: Iterable[str],
     disk: Disk | None = None,
-    files: Iterable[str] = (),
+    shown: Iterable[str] = (),
     real: Real | None = None,
 ) -> Plan:
     """
@@ -58,12 +58,12 @@ def plan(
         fixed: May not be written although they are below something that may, whether they exist or not.
         hidden: May not be read.
         disk: What was found of the disk so far.
-        files: Likewise free, but for what is hidden: a mount that may be written may be read.
+        shown: Likewise free, but for what is hidden: a mount that may be written may be read.
         real: For paths, for somebody who has asked about the same folders.
     """
     fixed, real = tuple(fixed), real or Real()
     unseen = (disk or Disk()).find(hidden).there
-    shown = (path for path in files if unseen.isdisjoint((path, *_above(path))))
+    shown = [path for path in shown if unseen.isdisjoint((path, *_above(path)))]
     # What is asked to be both is not free, however little of the box is left then.
     asked = {path: Kind.FREE for path in (*free, *shown) if path not in fixed}
     missing: dict[str, None] = {}

@@ -133,12 +133,14 @@ class Wrapped:
 
     def plan(self) -> _mounts.Plan:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""
-        own, nested, mounted, real = [self.temporary.path], Repositories(), mounts(), Real()
+        own, project, nested, mounted, real = [self.temporary.path], [], Repositories(), mounts(), Real()
         if self.profile.name != "read":
-            own += [self.cache, *filter(os.path.isdir, (self.profile.project,))]
+            own.append(self.cache)
+            project = [*filter(os.path.isdir, (self.profile.project,))]
             nested = below(self.profile.project, mounted)
         check_project(self.profile, real)
-        free, files = [*map(real, own)], filter(_is_plain, self.profile.writable)
+        # TMPDIR and caches are in what is hidden; the project is not shown because it may be written.
+        free, shown = [*map(real, own)], [*map(real, project), *filter(_is_plain, self.profile.writable)]
         with _folders.held(self.boxes):
             claims = Claims(self.boxes)
             nested = claims.others(nested)
@@ -152,7 +154,7 @@ class Wrapped:
                 claims.expect(profile.project)
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
             hidden = (*secrets(profile, self.places, disk, mounted), *elsewhere)
-            plan = _mounts.plan(free, closed, hidden, disk, files, real)
+            plan = _mounts.plan(free, closed, hidden, disk, shown, real)
             try:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:

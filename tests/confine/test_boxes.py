@@ -81,6 +81,19 @@ def test_the_project_may_be_written_but_for_what_the_policy_denies(world):
     assert not (world.project / ".toolexec").exists()
 
 
+@pytest.mark.parametrize("name", ["project", "network"])
+@pytest.mark.parametrize("around", ["", "project"])
+def test_a_project_in_what_may_not_be_read_or_written_is_not(world, name, around):
+    place = str(world.base / around).rstrip("/")
+    line = f"cat {world.project}/src/a.txt && echo seen; touch {world.project}/new"
+    done = world.shell(world.profile(name, unreadable=(place,)), line, cwd="/")
+    assert (done.returncode, done.stdout) == (1, "")
+    profile = world.profile(name, unreadable=(), unwritable=(str(world.project),))
+    done = world.shell(profile, f"{line}; touch $TMPDIR/own && echo own", cwd="/")
+    assert done.stdout.endswith("seen\nown\n")
+    assert not (world.project / "new").exists()
+
+
 def test_what_a_rule_allowed_beside_it_may_be_written(world):
     there, missing = world.outside / "file", world.project / "listing.txt"
     profile = world.profile("read", writable=(str(there), str(missing)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from executor.confine._mounts import Kind, plan
@@ -72,8 +74,15 @@ def test_what_is_laid_over_what(tree, case):
 def test_a_single_file_that_may_be_written_opens_nothing_of_what_is_hidden(tree):
     hidden = [f"{tree}/home/.netrc", f"{tree}/home/.ssh"]
     files = [f"{tree}/home/.netrc", f"{tree}/home/.ssh/id", f"{tree}/p/.env"]
-    made = plan([], [], hidden, files=files)
+    made = plan([], [], hidden, shown=files)
     assert made.mounts == ((HIDDEN, hidden[0]), (HIDDEN, hidden[1]), (FREE, files[2]))
+
+
+@pytest.mark.parametrize("hidden", ["", "p", "p/a"])
+def test_a_project_in_what_is_hidden_is_not_shown_because_it_may_be_written(tree, hidden):
+    hidden = os.path.join(tree, hidden).rstrip("/")
+    made = plan([f"{tree}/home/tmp"], [], [hidden], shown=[f"{tree}/p/a"])
+    assert set(made.mounts) == {(HIDDEN, hidden), (FREE, f"{tree}/home/tmp")}
 
 
 @pytest.mark.parametrize(

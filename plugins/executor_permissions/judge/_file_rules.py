@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import paths
+from executor_permissions.judge._globs import STAR, TreeWildcard, escaped
 from executor_permissions.judge._judge_call import READING_TOOLS
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place
@@ -33,11 +34,23 @@ class Found(NamedTuple):
     kept: Kept
 
 
+class Several(NamedTuple):
+    """A rule that may be about files of several names: what their whole paths fit, the folder in which to look, it."""
+
+    glob: TreeWildcard
+    root: str
+    about: Found
+
+
 def _no_roots() -> dict[str, Found]:
     return {}
 
 
 def _no_patterns() -> list[tuple[PathRule, str, Found]]:
+    return []
+
+
+def _no_several() -> list[Several]:
     return []
 
 
@@ -53,12 +66,14 @@ class FileRules:
     Attributes:
         roots: Files and folders, resolved and as they are written.
         patterns: Rules with a ``*``, each with its text as an absolute pattern.
+        several: What may be about files of several names: those with a ``*``, and beginnings.
         keeps_from_reading: Whether one of *roots* may be kept from whoever reads it.
         usual: Some of the folders that neither a rule is about nor what is known of secrets; at most `_MOST_FREE`.
     """
 
     roots: dict[str, Found] = field(default_factory=_no_roots)
     patterns: list[tuple[PathRule, str, Found]] = field(default_factory=_no_patterns)
+    several: list[Several] = field(default_factory=_no_several)
     keeps_from_reading: bool = False
     usual: set[str] = field(default_factory=set)
     _beginnings: list[Found] = field(default_factory=list)
@@ -70,13 +85,20 @@ class FileRules:
     def add_rule(self, rule: PathRule, text: str, kept: Kept) -> None:
         """Add a rule of the file."""
         if "*" in rule.pattern:
-            self.patterns.append((rule, rule.pattern, Found(rule.pattern, text, kept)))
+            about = Found(rule.pattern, text, kept)
+            self.patterns.append((rule, rule.pattern, about))
+            if rule.glob is not None:
+                self.several.append(Several(rule.glob, rule.root, about))
             self.usual.clear()
             return
         for path in (rule.root, rule.written):
             self.add(path, text, kept)
             if not path[-1:].isalnum() and path != "/" and not rule.subtree:
-                self._beginnings.append(Found(path, text, kept))  # "/home/me/.ssh/id_"
+                about = Found(path, text, kept)  # "/home/me/.ssh/id_"
+                self._beginnings.append(about)
+                self.several.append(
+                    Several(TreeWildcard.of(escaped(path) + STAR), path.rpartition("/")[0] or "/", about)
+                )
 
     def add(self, path: str, text: str, kept: Kept) -> None:
         """Add one file or folder. Of two rules for it the one that keeps more is heeded."""

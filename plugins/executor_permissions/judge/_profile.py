@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.confine import PROFILE_NAMES, Profile
 from executor_permissions.judge._credentials import credentials
+from executor_permissions.judge._links import Links
+from executor_permissions.judge._paths import Place
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import shell_rule
 from executor_permissions.judge._walked import Walked
@@ -102,6 +104,8 @@ class Confinement:
         self._places = places
         self._rules = files
         self._walked = Walked(files, places.project)
+        project = Place(places.project, places.project, places.project)
+        self._all_kept = any(found.kept != "other" for found in files.about(project, Links()))
 
     def choose(
         self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None], folder: str | None = None
@@ -175,8 +179,8 @@ class Confinement:
     def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
         """What may not be read, what may not be written below the project, and a rule that may be about more."""
         unreadable: dict[str, None] = {}
-        unwritable: dict[str, None] = {}
-        walked, unheld = self._walked.found() if self._rules.patterns else ([], None)
+        unwritable: dict[str, None] = {self._places.project: None} if self._all_kept else {}
+        walked, unheld = self._walked.found()
         for found in (*self._rules.roots.values(), *walked):
             if found.kept in ("own", "read"):
                 unreadable[found.path] = None

@@ -1,4 +1,4 @@
-"""The files that there are for rules with a ``*``: looked for where such a rule can fit, for a box to hold them."""
+"""The files that there are for rules about several: looked for where such a rule can fit, for a box to hold them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,13 @@ from executor_permissions.judge._paths import under
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from executor_permissions.judge._file_rules import FileRules, Found
-    from executor_permissions.judge._globs import TreeWildcard
+    from executor_permissions.judge._file_rules import FileRules, Found, Several
 
 # ruff: noqa: PTH116, PTH118 -- text, as in _paths, and by the ten thousands
 
 MOST_NAMES = 100_000  # that are looked at; each costs some microseconds once, and a folder one look for each command
 _SETTLED = 2_000_000_000  # ns after its last change from which a folder's time tells the next one
 _NO_FILES = ("/proc", "/sys", "/dev")
-
-
-class _Rule(NamedTuple):
-    glob: TreeWildcard
-    about: Found
-    root: str
 
 
 class _Folder(NamedTuple):
@@ -38,7 +31,7 @@ class _Folder(NamedTuple):
 
 class Walked:
     """
-    Looks for the files that the rules with a ``*`` are about, and remembers folders that have not changed.
+    Looks for the files that the rules about several are about, and remembers folders that have not changed.
 
     Args:
         files: The rules.
@@ -52,11 +45,7 @@ class Walked:
 
     def found(self) -> tuple[list[Found], str | None]:
         """All that there are; and a rule that may be about more than could be looked at, if there is one."""
-        rules = [
-            _Rule(rule.glob, about, rule.root)
-            for rule, _, about in self._files.patterns
-            if rule.glob is not None and about.kept != "other"
-        ]
+        rules = [rule for rule in self._files.several if rule.about.kept != "other"]
         found: list[Found] = []
         seen = 0
         known: dict[str, _Folder] = {}
@@ -75,7 +64,7 @@ class Walked:
         self._known = known
         return found, None
 
-    def _starts(self, rules: Iterable[_Rule]) -> Iterator[str]:
+    def _starts(self, rules: Iterable[Several]) -> Iterator[str]:
         starts = set()
         for rule in rules:
             if rule.about.kept == "read" or under(rule.root, self._project):
@@ -84,7 +73,7 @@ class Walked:
                 starts.add(self._project)
         return (one for one in sorted(starts) if not any(one != other and under(one, other) for other in starts))
 
-    def _looked(self, path: str, rules: list[_Rule], states: tuple[int, ...]) -> _Folder | None:
+    def _looked(self, path: str, rules: list[Several], states: tuple[int, ...]) -> _Folder | None:
         """What is in the folder *path*, in which the *rules* are in these *states*; None if there is none."""
         try:
             status = os.stat(path, follow_symlinks=False)
@@ -108,7 +97,7 @@ class Walked:
         return _Folder(stamp, names, tuple(found), tuple(further))
 
     def _listed(
-        self, path: str, rules: list[_Rule], states: tuple[int, ...]
+        self, path: str, rules: list[Several], states: tuple[int, ...]
     ) -> tuple[int, list[Found], list[tuple[str, tuple[int, ...]]]]:
         names, found, further = 0, [], []
         in_project = under(path, self._project)
@@ -131,16 +120,16 @@ class Walked:
                     further.append((one, further_on))
         return names, found, further
 
-    def _further(self, rule: _Rule, state: int, folder: str, name: str) -> int:
+    def _further(self, rule: Several, state: int, folder: str, name: str) -> int:
         """The state of *rule* below *folder*, whose last part is *name*."""
         if not state or not self._is_kept(rule, folder):
             return 0
         # Behind a ** that crosses folders it goes on in all of them.
         return state if state & rule.glob.crossing else rule.glob.behind(name + "/", state)
 
-    def _going(self, rule: _Rule, folder: str) -> int:
+    def _going(self, rule: Several, folder: str) -> int:
         return rule.glob.behind(folder.rstrip("/") + "/") if self._is_kept(rule, folder) else 0
 
-    def _is_kept(self, rule: _Rule, folder: str) -> bool:
+    def _is_kept(self, rule: Several, folder: str) -> bool:
         """Whether a box keeps what is in *folder*, or below it, as *rule* says."""
         return rule.about.kept == "read" or under(folder, self._project) or under(self._project, folder)

@@ -144,6 +144,26 @@ def test_rules_with_a_wildcard_close_what_is_there(project):
     assert f"{project}/a/.env" in profile_of(policy, "make").unreadable
 
 
+@pytest.mark.parametrize(
+    ("path", "closes_all"),
+    [
+        ("${project}/", True),
+        ("${project}", True),
+        ("${project}/..", True),
+        ("/", True),
+        ("${project}*", True),
+        ("/**", True),
+        ("${project}-other/", False),
+        ("${project}/*", False),
+        ("/etc/", False),
+    ],
+)
+@pytest.mark.parametrize("tool", ["writeFile", "readFile"])
+def test_a_rule_about_the_project_or_what_it_is_in_closes_all_of_it(kept, project, path, closes_all, tool):
+    profile = kept(**{tool: [path]}).boxes.profile("project")
+    assert (str(project) in profile.unwritable) is closes_all
+
+
 @pytest.fixture
 def kept(project):
     """A policy that lets everything run but what a list of files says: ``{"readFile": [...]}``."""
@@ -172,6 +192,16 @@ def test_rules_with_a_wildcard_hold_wherever_they_can_fit(kept, project):
         assert f"{project}/node_modules/m/n.lck" in profile.unwritable
     (project / "a" / "new.tok").touch()
     assert f"{project}/a/new.tok" in profile_of(policy, "make").unreadable
+
+
+def test_a_rule_that_is_a_beginning_holds_for_all_that_begins_so(kept, project):
+    for name in ("keys/id_rsa", "keys/id_", "keys/other", "keys/id_d/deep", "lock-1"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+    profile = profile_of(kept(readFile=["${project}/keys/id_"], writeFile=["lock-"]), "make")
+    found = {path for path in profile.unreadable if path.startswith(f"{project}/keys")}
+    assert found == {f"{project}/keys/{name}" for name in ("id_", "id_rsa", "id_d")}
+    assert f"{project}/lock-1" in profile.unwritable
 
 
 def test_a_rule_about_more_files_than_are_looked_for_is_asked_about(kept, project, monkeypatch):
