@@ -62,6 +62,16 @@ def stuck(args):
 
 def pieces(args):
     yield 1
+
+def reads(args):
+    return [sys.stdin.read(), subprocess.run(["cat"], capture_output=True).stdout.decode()]
+
+class MuteError(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+def mute(args):
+    raise MuteError
 """)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "isolated_tools", raising=False)
@@ -92,6 +102,11 @@ def test_typed_and_async_functions_work_as_in_a_thread(executor, tools):
     assert executor.execute("later") == (True, "later")
 
 
+def test_a_tool_and_what_it_starts_have_nothing_to_read(executor, tools):
+    register(executor, tools.reads, timeout=SECONDS)
+    assert executor.execute("reads") == (True, ["", ""])
+
+
 def test_whatever_a_tool_puts_in_place_of_stdout_it_returns(executor, tools):
     register(executor, tools.silent)
     assert executor.execute("silent") == (True, "said")
@@ -105,6 +120,7 @@ def test_whatever_a_tool_puts_in_place_of_stdout_it_returns(executor, tools):
         ("dies", "ended with 9"),
         ("odd", "cannot leave its process"),
         ("leaves", "SystemExit: bye"),
+        ("mute", "MuteError (its text could not be made: ValueError)"),
     ],
 )
 def test_whatever_goes_wrong_there_is_this_calls_failure(executor, tools, name, error):

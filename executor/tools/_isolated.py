@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from executor._portable import portable
+from executor.calls._outcome import describe, trace
 from executor.calls._state import CallState, current
 from executor.errors import ToolError, ToolFailedError
 from executor.tools._frames import packed, read, send
@@ -41,7 +42,7 @@ class _Lines:
 
 def serve(*, boxed: bool) -> None:
     """Carry out the one call that stdin tells of; in a box maybe."""
-    lines, source = _Lines(boxed=boxed), sys.stdin.buffer
+    lines, source = _Lines(boxed=boxed), _taken_from_stdin()
     try:
         frame = ("returned", _carry_out(*read(source), lines=lines, source=source))
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the call's result
@@ -55,6 +56,15 @@ def serve(*, boxed: bool) -> None:
         sys.stdout.flush()  # this process is killed once it has answered
     lines.send_packed(data)
     os._exit(0)  # an interpreter that ends waits for the thread that reads, and complains
+
+
+def _taken_from_stdin() -> BinaryIO:
+    """What was stdin. A tool, and what it starts, has nothing to read there: it would wait, or take what is for us."""
+    source = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return source
 
 
 def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lines, source: BinaryIO) -> Any:
@@ -88,11 +98,8 @@ def _end_with(source: BinaryIO) -> None:
 
 def _sendable(error: BaseException) -> BaseException:
     """*error*, as an exception that the other process knows and can be made there."""
-    import traceback
-
     if isinstance(error, ToolError) and portable(error) is error:
         return error
-    text = str(error) if isinstance(error, Exception) and str(error) else f"{type(error).__name__}: {error}"
-    told = ToolFailedError(text)
-    told.__cause__ = ToolFailedError("".join(traceback.format_exception(error)))
+    told = ToolFailedError(describe(error))
+    told.__cause__ = ToolFailedError(trace(error))
     return told
