@@ -134,7 +134,11 @@ class ProcessGroup:
         return True
 
     def members(self) -> list[int]:
-        """The processes that live, the command included; where the system does not list them, the group's number."""
+        """
+        The processes that live, the command included; where the system does not list them, the group's number.
+
+        Nothing of a box itself once all else is gone: that is ended with what the box holds.
+        """
         with self._lock:
             if self._released:
                 return []
@@ -142,6 +146,9 @@ class ProcessGroup:
             living = session_members(self.pid)
             if living is None:
                 return [self.pid, *escaped] if self.number_in_use() else escaped
+            if self._in_front and self.reaped and len(living) == 1:
+                # The first process of its box, which ends after all others: who left the session is not waited for.
+                return escaped
             return [*(member.pid for member in living), *escaped]
 
     def terminate(self) -> None:

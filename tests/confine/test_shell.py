@@ -105,6 +105,30 @@ def test_a_cancel_ends_it_by_the_signal_that_was_sent(run, name):
     assert caught.value.result["signal"] == "SIGTERM"
 
 
+@pytest.fixture
+def no_grace(monkeypatch):
+    """Whoever waits for what cannot be asked to end is seen to."""
+    monkeypatch.setattr("executor_shell._run.GRACE", 600.0)
+    monkeypatch.setattr("executor_shell._group._escaped", lambda _: [])  # as without psutil
+
+
+LEAVES = "setsid sleep 600 > /dev/null 2>&1 < /dev/null &"
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_what_has_left_the_session_is_not_waited_for(run, name, no_grace):
+    told = run(name, f"{LEAVES} echo up")
+    assert (told["exit_code"], told["stdout"]) == (0, "up\n")
+    assert "left_running_ended" not in told
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_nor_when_the_command_is_cancelled(run, name, no_grace):
+    with pytest.raises(ToolCancelledError) as caught:
+        run(name, f"{LEAVES} echo now; sleep 600")
+    assert caught.value.result["signal"] == "SIGTERM"
+
+
 def test_a_box_that_is_required_and_cannot_be_had_runs_nothing(run, tmp_path, monkeypatch):
     monkeypatch.setattr("executor.confine._start.trials.problem", lambda _: "nothing works here")
     with pytest.raises(ConfinementError, match="nothing works here"):
