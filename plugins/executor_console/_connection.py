@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from executor.sockets import user_at
 
 if TYPE_CHECKING:
     import asyncio
 
 FIRST_WORDS = 10.0  # seconds for a connection to begin a request: each counts among those that there may be
-_MAPPED = "0000000000000000" + ("FFFF0000" if sys.byteorder == "little" else "0000FFFF")
-_TABLES = {"tcp": "", "tcp6": _MAPPED}  # what stands before an address: an IPv6 socket may call an IPv4 one
-_USER = 7  # the column of the table
 
 
 class Connection(H11Protocol):
@@ -50,23 +46,5 @@ def is_strange(client: tuple[str, int] | None, server: tuple[str, int | None] | 
     """
     if not client or not server or not server[1]:
         return False
-    there, here = _hex(*client), _hex(server[0], server[1])
-    if _user_of("tcp", here, there) is None:
-        return False  # not even this end is known: there are no such tables, or they are not about us
-    return all(_user_of(table, there, here) != os.getuid() for table in _TABLES)
-
-
-def _user_of(table: str, near: str, far: str) -> int | None:
-    """The user to whom the system's table says that one end of a connection belongs; None if it does not have it."""
-    before = _TABLES[table]
-    wanted = f" {before}{near} {before}{far} ".encode()
-    try:
-        lines = Path(f"/proc/net/{table}").read_bytes().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[_USER]) for line in lines if wanted in line), None)
-
-
-def _hex(address: str, port: int) -> str:
-    """An end of a connection as the system's tables write it: the bytes of the address in this machine's order."""
-    return f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}:{port:04X}"
+    user = user_at(client, (server[0], server[1]))
+    return user is not None and user != os.getuid()

@@ -14,12 +14,12 @@ import json
 import os
 import re
 import secrets
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx2
+
+from executor.sockets import listeners
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -34,7 +34,6 @@ LAST_SECONDS = 0.3  # for the word that this client is gone
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
-_LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 
 class UpstreamError(Exception):
@@ -261,14 +260,5 @@ def _checked(url: str) -> tuple[str, int, bool]:
 
 def _listener(port: int) -> int | None:
     """The user whose process listens on a port of this machine; None: nobody's, or it cannot be told."""
-    if sys.platform != "linux":
-        return None
-    found: set[int] = set()
-    for family in ("tcp", "tcp6"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            for line in Path("/proc/net", family).read_text("ascii").splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
-                    found.add(int(fields[7]))
-    others = found - {0, os.getuid()}
-    return min(others or found, default=None)
+    found = listeners(port)
+    return min(found - {0, os.getuid()} or found, default=None) if found else None
