@@ -8,7 +8,7 @@ let session = sessionStorage.getItem(KEPT) ?? "";
 
 export class ApiError extends Error {
   constructor(status, message) {
-    super(message);
+    super(message || `the console has answered with HTTP ${status}`);
     this.status = status;
   }
 }

@@ -68,16 +68,18 @@ function over(text) {
 async function run() {
   try {
     await enter();
-    for (let tries = 0; !ended; ) {
+    for (let tries = 0; !ended; tries++) {
+      let busy = false; // it is there, and has too many connections for now
       try {
         await listen((kind, value) => [(tries = 0), events[kind]?.(value)]);
       } catch (error) {
-        if (error.status) throw error;
+        busy = error.status >= 500;
+        if (error.status && !busy) throw error;
       }
       if (ended) return;
-      if (tries === AGAIN.length) return over("The console cannot be reached any more.");
-      say("connecting again …", "warn");
-      const pause = AGAIN[tries++];
+      if (!busy && tries >= AGAIN.length) return over("The console cannot be reached any more.");
+      say(busy ? "The console has too many connections; trying again …" : "connecting again …", "warn");
+      const pause = AGAIN[Math.min(tries, AGAIN.length - 1)];
       await new Promise((resume) => setTimeout(resume, pause * 1000));
     }
   } catch (error) {

@@ -53,6 +53,24 @@ def test_a_console_that_is_killed_leaves_the_question_and_its_page_says_so(conso
     assert asker.result("1")["kind"] == "ok"
 
 
+def test_a_page_goes_on_when_the_console_had_too_many_connections_for_a_while(console, opened):
+    page, refused = opened(console().link), []
+
+    def answer(route):
+        if len(refused) == 5:  # after so many attempts one that cannot be reached is given up
+            route.continue_()
+            return
+        refused.append(route)
+        route.fulfill(status=503, content_type="text/plain", body="Service Unavailable")
+
+    expect(page.locator("#state")).to_have_text("connected")
+    page.route("**/api/events", answer)
+    page.reload()
+    expect(page.locator("#state")).to_contain_text("too many connections")
+    expect(page.locator("#state")).to_have_text("connected")
+    assert len(refused) == 5
+
+
 def race(pages, asker, number):
     asker.call(str(number), "act", {"number": number})
     for page in pages:
