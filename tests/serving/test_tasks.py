@@ -15,7 +15,9 @@ import pytest
 from executor import TaskManager
 from executor.mcp._tasks import TasksExtension
 from executor.mcp.serving._pipes import MAX_MESSAGE
+from executor.mcp.serving._tasks import _told
 from executor.mcp.serving._unread import request_id
+from executor.values import TaskInfo, TaskStatus
 
 
 def test_a_client_that_follows_tasks_is_given_the_result_in_the_end(connect, run, tmp_path):
@@ -40,6 +42,12 @@ def test_others_are_told_the_id_and_wait_keeps_the_call(connect, run, era, tmp_p
 
     assert run(session()).structured_content["task_id"]
     assert run(session("--wait")).content[0].text == "finished"
+
+
+def test_a_task_that_was_a_call_first_has_not_changed_before_it_was_created():
+    info = TaskInfo("local_1", TaskStatus.RUNNING, "wait", "", "1", created=20.0, started=10.0)
+    told = _told(info, "working")
+    assert told["createdAt"] == told["lastUpdatedAt"] == "1970-01-01T00:00:20.000Z"
 
 
 def test_output_is_a_document(connect, run, tmp_path):

@@ -47,7 +47,7 @@ def created_task(host: Host, task_id: str) -> dict[str, Any]:
 
 
 def _told(info: TaskInfo, status: str) -> dict[str, Any]:
-    changed = info.ended or info.started or info.created
+    changed = max(info.created, info.started or 0, info.ended or 0)  # a call may have run before it became a task
     return {
         "taskId": info.id,
         "status": status,
