@@ -135,6 +135,7 @@ class AnthropicCollector:
         self._say = say
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, list[str]] = {}
+        self._texts: dict[tuple[int, str], list[str]] = {}  # in pieces, by block and key
         self._stopped: set[int] = set()
         self._calls: dict[int, WireCall] = {}
         self._used: set[str] = set()
@@ -179,7 +180,9 @@ class AnthropicCollector:
         elif isinstance(kind, str) and kind in _DELTAS:
             to, key = _DELTAS[kind]
             piece = text(delta.get(key), f"delta.{key}")
-            block[to] = text(block.get(to), f"content_block.{to}") + piece
+            if (index, to) not in self._texts:
+                self._texts[index, to] = [text(block.get(to), f"content_block.{to}")]
+            self._texts[index, to].append(piece)
             self._said(piece if to == "text" else "")
 
     def _said(self, piece: str) -> None:
@@ -220,6 +223,8 @@ class AnthropicCollector:
         if self._last is not None:  # nothing says that it was cut, and its block has stopped
             self._call_in(self._last)
             self._last = None
+        for (index, key), pieces in self._texts.items():
+            self._blocks[index][key] = "".join(pieces)
         answered = [block.get("tool_use_id") for index, block in self._blocks.items() if index in self._stopped]
         return _reply(
             (block, self._calls.get(index))

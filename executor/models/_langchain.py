@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
 from executor.models._objects import arguments_of, as_object, fields, id_of, said_in, sequence, text, without
-from executor.models._openai_chat import ChatCollector, joined
+from executor.models._openai_chat import ChatCollector
+from executor.models._pieces import joined
 from executor.models._results import NO_OUTPUT
 
 if TYPE_CHECKING:
@@ -110,15 +111,15 @@ class LangChainCollector:
         self._say = say
         self._calls = ChatCollector(say)  # it is given the calls only
         self._content: Any = ""
+        self._texts: list[str] = []  # that come after it, as long as it is a text
         self._more: dict[str, Any] = {}  # some models sign their calls there, and refuse them back unsigned
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         content = event.get("content") or ""
-        if isinstance(content, list) and isinstance(self._content, str):
-            self._content = [self._content] if self._content else []
-        if isinstance(content, str) and isinstance(self._content, list):
-            content = [content] if content else []
-        self._content = _put_together(self._content, content)
+        if isinstance(content, str) and isinstance(self._content, str):
+            self._texts.append(content)
+        else:
+            self._content = _put_together(*_alike(self._whole(), content))
         self._more = _put_together(self._more, fields(event.get("additional_kwargs") or {}, "additional_kwargs"))
         if said := said_in(content):
             self._say(said)
@@ -134,9 +135,16 @@ class LangChainCollector:
         finish = "stop" if event.get("chunk_position") == "last" else _finish(event.get("response_metadata"))
         return self._calls.feed({"choices": [{"delta": {"tool_calls": pieces}, "finish_reason": finish}]})
 
+    def _whole(self) -> Any:
+        """The content, with the texts that have come for it."""
+        if self._texts:
+            self._content += "".join(self._texts)
+            self._texts.clear()
+        return self._content
+
     def end(self) -> Reply:
         calls = self._calls.end().calls
-        message = _with_all({"content": _without_cut_calls(self._content, calls), **self._kept()}, calls)
+        message = _with_all({"content": _without_cut_calls(self._whole(), calls), **self._kept()}, calls)
         return Reply(message, [message], calls)
 
     def _kept(self) -> dict[str, Any]:
@@ -163,6 +171,15 @@ def _without_cut_calls(content: Any, calls: Sequence[WireCall]) -> Any:
     return kept
 
 
+def _alike(before: Any, value: Any) -> tuple[Any, Any]:
+    """A text and a list as two lists."""
+    if isinstance(before, str) and isinstance(value, list):
+        return [before] if before else [], value
+    if isinstance(before, list) and isinstance(value, str):
+        return before, [value] if value else []
+    return before, value
+
+
 def _put_together(before: Any, value: Any) -> Any:
     """What stands in a message for what came in pieces: blocks with one index are pieces of one."""
     if before is None or value is None:
@@ -171,7 +188,7 @@ def _put_together(before: Any, value: Any) -> Any:
         pieces = {key: _put_together(before.get(key), each) for key, each in value.items() if key not in _ONCE}
         return {**value, **before, **pieces}
     if not (isinstance(before, list) and isinstance(value, list)):
-        return joined(before, value)
+        return joined([before, value])
     result = list(before)
     for block in value:
         place = _place_of(block, result)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
 from executor.models._objects import arguments_of, fields, id_of, refuse_error, said_in, sequence, text
-from executor.models._openai_chat import joined
+from executor.models._pieces import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +77,7 @@ class OllamaCollector:
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
-        self._message: dict[str, Any] = {"role": "assistant", "content": ""}
+        self._message: dict[str, list[Any]] = {"content": [""]}
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
         refuse_error(event)
@@ -85,13 +85,13 @@ class OllamaCollector:
         _reply(message)  # what is no call spoils this event, not the end of the stream
         for key, value in message.items():
             if key != "role" and value is not None:
-                self._message[key] = joined(self._message.get(key), value)
+                self._message.setdefault(key, []).append(value)
                 if key == "content" and (said := said_in(value)):
                     self._say(said)
         return []
 
     def end(self) -> Reply:
-        return _reply(self._message)
+        return _reply({"role": "assistant", **{key: joined(values) for key, values in self._message.items()}})
 
 
 FORM = Ollama()

@@ -19,6 +19,7 @@ from executor.models._objects import (
     text,
     without,
 )
+from executor.models._pieces import Pieces, joined
 from executor.models._results import IMAGES, PDF
 
 if TYPE_CHECKING:
@@ -164,18 +165,21 @@ class _Piece:
     id: str = ""
     name: str = ""
     custom: bool = False
-    arguments: list[str] = field(default_factory=list)
+    arguments: Pieces = field(default_factory=Pieces)
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        return "".join(self.arguments)
+        return self.arguments.text
 
     @property
     def is_whole(self) -> bool:
         """Whether its arguments are: nothing that comes later could belong to them."""
-        last = next((piece for piece in reversed(self.arguments) if piece.strip()), "")
-        return last.rstrip().endswith("}") and is_whole(self.text)  # most are seen at once not to be
+        return self.arguments.is_closed and is_whole(self.text)
+
+    def says_again(self, said: str) -> bool:
+        """Whether this is all that has come of its arguments, which are whole."""
+        return len(said) == self.arguments.size and said == self.text and self.is_whole
 
     def is_followed_by(self, found_id: str, name: str, said: str, *, numbered: bool) -> bool:
         """Whether what comes next for it, by its number or for want of one, is another call."""
@@ -185,9 +189,9 @@ class _Piece:
             return False
         if name != self.name:  # a name may come in pieces, but before the arguments
             return not numbered or bool(self.text.strip())
-        if not self.is_whole:
+        if found_id and (not said.strip() or self.says_again(said)):
             return False
-        return not found_id or (bool(said.strip()) and said != self.text)
+        return self.is_whole
 
     def as_call(self) -> dict[str, Any]:
         """It, as it stands in a message."""
@@ -204,7 +208,7 @@ class ChatCollector:
         self._say = say
         self._pieces: list[_Piece] = []
         self._by_index: dict[int, _Piece] = {}
-        self._rest: dict[str, Any] = {"role": "assistant", "content": None}
+        self._rest: dict[str, list[Any]] = {"content": []}
         self._finish: str | None = None
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
@@ -226,7 +230,7 @@ class ChatCollector:
                 for item in sequence(value, "tool_calls"):
                     self._take_piece(fields(item, "tool_calls[]", **_DUMP))
             elif value is not None and key != "role":  # servers have fields of their own that they want back
-                self._rest[key] = joined(self._rest.get(key), value)
+                self._rest.setdefault(key, []).append(value)
                 if key in ("content", "refusal") and (said := said_in(value)):
                     self._say(said)
 
@@ -240,8 +244,8 @@ class ChatCollector:
         piece.custom = piece.custom or delta.get("type") == "custom"
         if name != piece.name:
             piece.name += name
-        if not (name and said and said == piece.text and piece.is_whole):  # some servers end with all of it once more
-            piece.arguments.append(said)
+        if not (name and said and piece.says_again(said)):  # some servers end with all of it once more
+            piece.arguments.add(said)
         known = ("index", "id", "type", "function", "custom")
         piece.more.update({key: value for key, value in delta.items() if key not in known and value is not None})
 
@@ -263,7 +267,7 @@ class ChatCollector:
         return piece
 
     def end(self) -> Reply:
-        message = {key: value for key, value in self._rest.items() if value is not None or key == "content"}
+        message = {"role": "assistant", **{key: joined(values) for key, values in self._rest.items()}}
         pieces = [piece for place, piece in enumerate(self._pieces, 1) if self._has_come(piece, place)]
         if pieces:
             message["tool_calls"] = [piece.as_call() for piece in pieces]
@@ -275,15 +279,6 @@ class ChatCollector:
             return not piece.custom and is_whole(piece.text)
         # Cut at the limit of tokens, the last call may have lost its arguments: those of a call without any are none.
         return bool(self._finish != "length" or place < len(self._pieces) or piece.text.strip())
-
-
-def joined(before: Any, value: Any) -> Any:
-    """What stands in a message for what came in pieces."""
-    if isinstance(before, str) and isinstance(value, str):
-        return before + value
-    if isinstance(before, list) and isinstance(value, list):
-        return before + value
-    return value
 
 
 FORM = OpenAIChat()
