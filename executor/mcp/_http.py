@@ -11,6 +11,7 @@ import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError
 
+from executor.httpclient import http_client
 from executor.httpstatus import retry_after
 from executor.mcp._circle import headers as circle_headers
 from executor.mcp._current import current
@@ -225,7 +226,14 @@ async def remote(
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        return _Client(start_refused, headers=as_bytes(headers or {}), timeout=timeout, auth=auth, limits=LIMITS)
+        return http_client(
+            _Client,
+            start_refused=start_refused,
+            headers=as_bytes(headers or {}),
+            timeout=timeout,
+            auth=auth,
+            limits=LIMITS,
+        )
 
     headers = {**config.headers, **circle_headers()}
     if config.transport == "sse":

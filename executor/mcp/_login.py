@@ -12,6 +12,7 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
 from executor.errors import BackendUnavailableError
+from executor.httpclient import http_client
 from executor.mcp._http import as_bytes
 from executor.mcp._oauth import Login, Storage
 
@@ -83,7 +84,8 @@ async def _login(config: ServerConfig, send: Callable[[str], object], timeout: f
 
     auth = Login(config, ask, port)
     try:
-        async with httpx2.AsyncClient(auth=auth, headers=as_bytes(config.headers), timeout=30.0) as client:
+        made = http_client(httpx2.AsyncClient, auth=auth, headers=as_bytes(config.headers), timeout=30.0)
+        async with made as client:
             headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
             async with client.stream("POST", config.url, json=_HELLO, headers=headers) as response:
                 status = response.status_code

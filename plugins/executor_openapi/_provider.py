@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Tool, ToolAnnotations, current_call
 from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
+from executor.httpclient import http_client
 from executor.threads import LoopThread, fork_safe
 from executor_openapi._answer import MAX_REDIRECTS, ElsewhereError, RefusedError, answer_of, next_url
 from executor_openapi._authorising import Tokens, auths_of
@@ -226,7 +227,8 @@ class _Connections:
             # does not answer would have the calls of all others wait for one. What was idle for a while is not used
             # again: many servers close it after 5 seconds, and a request on one that is just being closed is lost.
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS)
-            self._client = loop, httpx2.AsyncClient(timeout=None, follow_redirects=False, limits=limits)
+            client = http_client(httpx2.AsyncClient, timeout=None, follow_redirects=False, limits=limits)
+            self._client = loop, client
             self._tokens = Tokens()
         return self._client[1]
 

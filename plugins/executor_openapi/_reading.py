@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from executor.errors import SchemaError
+from executor.errors import BackendUnavailableError, SchemaError
+from executor.httpclient import http_client
 from executor.tools import check_schema
 from executor_openapi._document import DocumentError, parse
 from executor_openapi._kept import Kept, Made
@@ -148,7 +149,10 @@ def _fetch(url: str, tags: Mapping[str, str]) -> tuple[bytes, dict[str, str]] | 
 
     found, until = bytearray(), time.monotonic() + FETCH_SECONDS
     try:
-        with httpx2.stream("GET", url, headers=dict(tags), timeout=FETCH_SECONDS, follow_redirects=False) as response:
+        with (
+            http_client(httpx2.Client, timeout=FETCH_SECONDS, follow_redirects=False) as client,
+            client.stream("GET", url, headers=dict(tags)) as response,
+        ):
             if response.status_code == 304 and tags:
                 return None
             if response.status_code != 200:
@@ -159,7 +163,7 @@ def _fetch(url: str, tags: Mapping[str, str]) -> tuple[bytes, dict[str, str]] | 
                     raise DocumentError(f"{shown(url)} has not come within {FETCH_SECONDS:g} s")
                 if len(found) > MAX_DOCUMENT:
                     raise DocumentError(f"{shown(url)} has more than {MAX_DOCUMENT} bytes")
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, BackendUnavailableError) as error:
         raise DocumentError(f"{shown(url)} cannot be fetched: {error or type(error).__name__}") from error
     named = {"If-None-Match": response.headers.get("etag"), "If-Modified-Since": response.headers.get("last-modified")}
     return bytes(found), {name: value for name, value in named.items() if value}

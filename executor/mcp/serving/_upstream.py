@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from executor.httpclient import http_client
 from executor.sockets import listeners
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Upstream:
         self._here = here
         self._token_from = token_from
         # A proxy of the environment's would be told the token of a server on this machine.
-        self._http = httpx2.AsyncClient(
+        self._http = http_client(
+            httpx2.AsyncClient,
             headers={"Authorization": f"Bearer {token}", "Toolexec-Client": secrets.token_urlsafe(16)},
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=None, write=None, pool=None),
             limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=20, keepalive_expiry=2.0),
