@@ -20,8 +20,17 @@ def agent_of(context: Mapping[str, Any] | None) -> str | None:
 
 
 def folder_of(tool: Tool | None) -> str:
-    """Where relative paths of a call start: in the working folder, or in that of the server which has the tool."""
-    here = os.getcwd()  # noqa: PTH109 -- of many judgements
+    """
+    Where relative paths of a call start: in the working folder, or in that of the server which has the tool.
+
+    Raises:
+        FileNotFoundError: The working folder is no more.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 -- of many judgements
+    except FileNotFoundError as error:  # its own words name no folder, and nobody would know what to do
+        words = "the working folder of this program was removed: start it again in one that is there"
+        raise FileNotFoundError(words) from error
     return here if tool is None or tool.folder is None else os.path.join(here, tool.folder)  # noqa: PTH118 -- as above
 
 

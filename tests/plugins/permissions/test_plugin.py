@@ -311,6 +311,17 @@ def test_a_plugin_that_was_shut_down_denies(make):
     assert method(plugin, "free", {}) == (False, "not_initialized")
 
 
+def test_a_program_whose_folder_was_removed_is_told_so(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    plugin = PermissionPlugin(policy={"defaultPolicy": "allow"})
+    (tmp_path / "gone").rmdir()
+    with ToolExecutor(permission_plugin=plugin) as executor:
+        executor.register("runCommand", lambda args: "ran", argument_kinds={"command": "shell"})
+        error = executor.execute("runCommand", {"command": "date"})[1]["error"]
+    assert "the working folder of this program was removed: start it again" in error
+
+
 def test_without_a_channel_a_question_is_a_denial(make):
     plugin, _ = make(channel=None, channel_type="none")
     assert method(plugin, "tool", {}) == (False, "no_channel")
