@@ -186,7 +186,7 @@ def _instructions(app: App) -> str | None:
 
 def _enter(app: App, project: str | None) -> None:
     """
-    Work in the project's folder. One that is nobody's project (the root, the home folder) is never taken for one.
+    Work in the project's folder; say so where there is none (the root, the home folder).
 
     Raises:
         CliError: There is no such folder.
@@ -197,14 +197,9 @@ def _enter(app: App, project: str | None) -> None:
         except OSError as error:
             raise CliError(f"--project {project}: {error.strerror}") from error
         return
-    here = Path.cwd()
-    if here in (Path(here.anchor), Path.home()):
-        from executor.paths import make_private
-
-        folder = _state_folder() / "no-project"
-        make_private(folder)
-        os.chdir(folder)
-        app.screen.note(f"{here} is no project: working in {folder}; --project names one")
+    here, home = Path.cwd(), Path.home()
+    if here == home or here in home.parents:  # of which `${project}` is none, see docs/permissions.md
+        app.screen.note(f"{here} is no project: rules about one allow nothing here; --project names one")
 
 
 def _state_folder() -> Path:

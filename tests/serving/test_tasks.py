@@ -199,6 +199,29 @@ def test_a_task_of_the_command_goes_on_when_the_assistant_is_gone(wire, until, t
     assert (tmp_path / "done").read_text() == "later\n"
 
 
+def test_a_server_that_is_started_in_the_home_folder_works_there_and_has_no_project(wire, tmp_path):
+    policy = tmp_path / "rules" / "permissions.json"
+    policy.parent.mkdir()
+    told = {"readFile": {"path": ["~/"]}, "writeFile": {"path": ["${project}/"]}}
+    policy.write_text(json.dumps({"whitelist": {"patterns": ["wc *"], "arguments": told}}))
+    policy.chmod(0o600)
+    (tmp_path / "notes").write_text("hello")
+    command = [sys.executable, "-m", "executor", "serve", "--ask", "never"]
+    server = wire(command, TOOLEXEC_PERMISSIONS=str(policy), HOME=str(tmp_path))
+    texts = [
+        server.call(tool, arguments)["content"][0]["text"]
+        for tool, arguments in (
+            ("readFile", {"path": "notes"}),
+            ("runCommand", {"command": "wc -c notes"}),
+            ("writeFile", {"path": "notes", "content": "x"}),
+        )
+    ]
+    assert "hello" in texts[0]
+    assert "5 notes" in texts[1]
+    assert "belongs to" not in texts[2]
+    assert (tmp_path / "notes").read_text() == "hello"
+
+
 def test_killing_the_command_ends_what_it_has_started(wire, until, tmp_path):
     server = wire([sys.executable, "-m", "executor", "serve"])
     server.ask("tools/list")
