@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import ssl
+import subprocess
 import sys
 import time
 
@@ -187,6 +190,35 @@ def test_a_server_of_another_user_is_not_told_the_token(broker, wire, monkeypatc
 
     assert _upstream._listener(broker.port) is not None
     run(session())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_server_whose_certificate_is_not_trusted_is_not_told_the_token_and_not_said_to_be_away(run, tmp_path, plain):
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    subprocess.run([*command, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    heard = bytearray()
+
+    async def take(reader, writer):
+        heard.extend(await reader.read(4096))
+        writer.write(b"hello\n")
+        writer.close()
+
+    async def session():
+        server = await asyncio.start_server(take, "127.0.0.1", 0, ssl=None if plain else context)
+        port = server.sockets[0].getsockname()[1]
+        upstream = Upstream(f"https://127.0.0.1:{port}/mcp", "ada-has-a-long-token", "the test")
+        with pytest.raises(UpstreamError, match="cannot be trusted: look at its certificate"):
+            await anext(upstream.messages("POST", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, {}))
+        await upstream.leave()
+        server.close()
+        await server.wait_closed()
+
+    run(session())
+    assert b"ada-has-a-long-token" not in heard
 
 
 def test_the_token_of_a_name_is_taken_from_the_file(tmp_path):

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import secrets
+import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -132,6 +133,9 @@ class Upstream:
             try:
                 return await self._http.send(request, stream=True)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                if (refused := _tls_error(error)) is not None:
+                    words = f"What answers at {self.url} cannot be trusted: look at its certificate, and at the address"
+                    raise UpstreamError(f"{words} ({refused})") from error
                 if loop.time() > until:
                     raise UpstreamError(
                         f"Nothing answers at {self.url}: start it with "
@@ -236,6 +240,13 @@ def _object(text: str | bytes) -> dict[str, Any]:
     if not isinstance(told, dict):
         raise UpstreamError("The answer is no message of MCP")
     return told
+
+
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
+    """What TLS has refused, if it was that."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _said(error: Exception) -> str:
