@@ -99,7 +99,7 @@ def _reply(blocks: Iterable[tuple[Mapping[str, Any], WireCall | None]]) -> Reply
 def _call_in(block: Mapping[str, Any], used: set[str]) -> WireCall:
     found = id_of(block.get("id"), used)
     name = text(block.get("name"), "content[].name")
-    return WireCall(found, name, arguments_of(block.get("input"), "content[].input"), found)
+    return WireCall(found, name, arguments_of(block.get("input")), found)
 
 
 def _is_without_arguments(block: Mapping[str, Any]) -> bool:
@@ -193,7 +193,7 @@ class AnthropicCollector:
         block = self._block(index)
         self._stopped.add(index)
         said = "".join(self._inputs.get(index, ()))
-        arguments = arguments_of(said or block.get("input"), "content_block.input")
+        arguments = arguments_of(said or block.get("input"))
         if isinstance(arguments, str):
             arguments = arguments if (found := parsed(arguments)) is None else found
         if "input" in block or said:

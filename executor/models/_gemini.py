@@ -90,7 +90,7 @@ def _call_in(part: object, used: set[str]) -> WireCall | None:
         raise ValueError("the arguments come in pieces: turn streamFunctionCallArguments off")
     name = text(call.get("name"), "functionCall.name")
     echo = call.get("id") or None
-    return WireCall(id_of(echo, used), name, arguments_of(call.get("args"), "functionCall.args"), echo)
+    return WireCall(id_of(echo, used), name, arguments_of(call.get("args")), echo)
 
 
 def _said_in(part: object) -> str:

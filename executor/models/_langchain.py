@@ -63,7 +63,7 @@ class LangChain:
 
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
     found = id_of(call.get("id"), used)
-    return WireCall(found, text(call.get("name"), "tool_calls[].name"), arguments_of(call.get("args"), "args"), found)
+    return WireCall(found, text(call.get("name"), "tool_calls[].name"), arguments_of(call.get("args")), found)
 
 
 def _with_all(message: Mapping[str, Any], calls: Sequence[WireCall]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _call_in(request: Mapping[str, Any], used: set[str]) -> WireCall:
     params = fields(request.get("params"), "params", **_DUMP)
     name = text(params.get("name"), "params.name")
     echo = request.get("id")
-    return WireCall(id_of(echo, used), name, arguments_of(params.get("arguments"), "params.arguments"), echo)
+    return WireCall(id_of(echo, used), name, arguments_of(params.get("arguments")), echo)
 
 
 def _result(answer: Answer) -> dict[str, Any]:

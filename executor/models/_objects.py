@@ -89,15 +89,13 @@ def _said_in_part(part: object) -> str:
     return said if isinstance(said, str) else ""
 
 
-def arguments_of(thing: object, where: str) -> Mapping[str, Any] | str:
-    """Arguments, an object or its JSON text; nothing, blank text and ``null`` are no arguments. Raises ValueError."""
-    if thing is None:
-        return {}
-    if isinstance(thing, str):
-        return {} if thing.strip() in ("", "null") else thing
-    if not isinstance(thing, Mapping):
-        raise ValueError(f"{where} is {_kind(thing)}, not arguments by name")  # noqa: TRY004 -- as in fields
-    return thing
+def arguments_of(thing: object) -> Mapping[str, Any] | str:
+    """Arguments, an object or JSON text; nothing, blank text and ``null`` are none. The executor refuses other text."""
+    if thing is None or isinstance(thing, Mapping):
+        return thing or {}
+    if not isinstance(thing, str):
+        return json.dumps(_kind(thing))  # that call fails, and not all that have come with it
+    return {} if thing.strip() in ("", "null") else thing
 
 
 def parsed(arguments: str) -> dict[str, Any] | None:

@@ -59,7 +59,7 @@ def _call_in(given: object, used: set[str]) -> WireCall:
     function = fields(call.get("function"), "tool_calls[].function", **_DUMP)
     name = text(function.get("name"), "tool_calls[].function.name")
     echo = call.get("id") or None
-    return WireCall(id_of(echo, used), name, arguments_of(function.get("arguments"), "function.arguments"), echo)
+    return WireCall(id_of(echo, used), name, arguments_of(function.get("arguments")), echo)
 
 
 def _message(call: WireCall, answer: Answer) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _call_in(item: Mapping[str, Any], used: set[str]) -> WireCall | None:
     name = text(item.get("name"), "output[].name")
     if kind == "custom_tool_call":
         return WireCall(found, name, {"input": text(item.get("input"), "output[].input")}, found, custom=True)
-    return WireCall(found, name, arguments_of(item.get("arguments"), "output[].arguments"), found)
+    return WireCall(found, name, arguments_of(item.get("arguments")), found)
 
 
 def _output(call: WireCall, answer: Answer) -> dict[str, Any]:

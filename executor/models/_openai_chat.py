@@ -134,7 +134,7 @@ def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
     name = text(told.get("name"), f"tool_calls[].{kind}.name")
     if custom:
         return WireCall(found, name, {"input": text(told.get("input"), "tool_calls[].custom.input")}, found, custom)
-    return WireCall(found, name, arguments_of(told.get("arguments"), "tool_calls[].function.arguments"), found)
+    return WireCall(found, name, arguments_of(told.get("arguments")), found)
 
 
 def _follows(media: Sequence[Media]) -> str:

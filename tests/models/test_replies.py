@@ -606,3 +606,30 @@ def test_a_reply_that_is_nested_as_deep_as_can_be_is_read_or_refused_as_any_othe
         odd = [odd]
     with contextlib.suppress(ValueError):
         assert models.read(reply(odd), form).text == ""
+
+
+def _chat(calls):
+    told = [{"id": f"c{i}", "function": {"name": name, "arguments": given}} for i, (name, given) in enumerate(calls)]
+    return {"choices": [{"message": {"role": "assistant", "tool_calls": told}, "finish_reason": "tool_calls"}]}
+
+
+def _blocks(calls):
+    told = [{"type": "tool_use", "id": f"c{i}", "name": name, "input": given} for i, (name, given) in enumerate(calls)]
+    return {"role": "assistant", "content": told, "stop_reason": "tool_use"}
+
+
+def _ollama(calls):
+    told = [{"function": {"name": name, "arguments": given}} for name, given in calls]
+    return {"message": {"role": "assistant", "content": "", "tool_calls": told}, "done": True}
+
+
+@pytest.mark.parametrize("odd", [5, 1.5, True, [1], ["a"]])
+@pytest.mark.parametrize(("form", "reply"), [("openai-chat", _chat), ("anthropic", _blocks), ("ollama", _ollama)])
+def test_a_call_whose_arguments_are_no_object_fails_and_those_beside_it_do_not(form, reply, odd):
+    with ToolExecutor(tasks=TaskManager.in_memory()) as executor:
+        executor.register("add", lambda args: args["a"] + 1)
+        told = models.read(reply([("add", {"a": 1}), ("add", odd), ("add", {"a": 2})]), form)
+        results = executor.execute_many(told.calls)
+    assert [result.is_error for result in results] == [False, True, False]
+    assert (results[0].content, results[2].content) == ("2", "3")
+    assert results[1].kind == "invalid_arguments"

@@ -295,9 +295,7 @@ def test_requests_of_mcp_with_one_id_are_told_apart_and_each_is_answered():
     assert [answer["id"] for answer in ended.answer([])] == [7, 7]
 
 
-@pytest.mark.parametrize(
-    "calls", [7, [7], [{}], [{"function": {"name": 7}}], [{"function": {"name": "a", "arguments": 7}}]]
-)
+@pytest.mark.parametrize("calls", [7, [7], [{}], [{"function": {"name": 7}}]])
 def test_what_is_no_call_of_ollama_is_refused_when_it_comes_and_the_stream_still_has_an_end(calls):
     stream = models.Stream("ollama")
     stream.feed({"message": {"role": "assistant", "content": "One moment."}})
