@@ -106,8 +106,8 @@ def test_a_rule_that_spells_an_option_out_covers_it_and_no_other():
     assert wrong == []
 
 
-SED_SAFE = ["p", "5{p;q}", "1,5p;20q", "/a/,/b/{s/x/y/;p}", "$!N;P;D", ":a;N;$!ba;s/\\n/ /g", "s/[a-z]*/x/g", "s|/a|/b|2", "y/ab/ba/", "1~2d", "/x/!d", "1i text", "$a text", "/a/I,+3p", "#n\np", "s/a/[/", "\\,a,d", "{p}", "s/a\\/b/c/", "=", "l 5", "p # w f", "2,~4p", " ; ; p"]  # fmt: skip
-SED_UNSAFE = ["w f", "W f", "e id", "e", "r f", "R f", "s/a/b/w f", "s/a/b/e", "s/a/b/gw f", "1e id", "{w f\n}", "p;w f", "p\nw f", "a\\", "i\\\ntext", "a x\\", "s/a/b", "/a", "s/[/]/w f/", "b x;}", "{p", "}", "v", "s\\a\\b\\", "s\na\nb\n", "1,w f", "F w", "p w f", "s/a/b/ w f", "y/a/b/w f", "\\\na\np", "1,+p", "sa", "t x y"]  # fmt: skip
+SED_SAFE = ["p", "5{p;q}", "1,5p;20q", "/a/,/b/{s/x/y/;p}", "$!N;P;D", ":a;N;$!ba;s/\\n/ /g", "s/[a-z]*/x/g", "s|/a|/b|2", "y/ab/ba/", "1~2d", "/x/!d", "1i text", "$a text", "/a/I,+3p", "#n\np", "s/a/[/", "\\,a,d", "{p}", "s/a\\/b/c/", "s/[]x]/y/", "s/[^]]*//", "s/[][]//g", "s/[[]x]//", "s/[[:space:]]*$//", "s/[\\n\\t]//", "=", "l 5", "p # w f", "2,~4p", " ; ; p"]  # fmt: skip
+SED_UNSAFE = ["w f", "W f", "e id", "e", "r f", "R f", "s/a/b/w f", "s/a/b/e", "s/a/b/gw f", "1e id", "{w f\n}", "p;w f", "p\nw f", "a\\", "i\\\ntext", "a x\\", "s/a/b", "/a", "s/[/]/w f/", "b x;}", "{p", "}", "v", "s\\a\\b\\", "s\na\nb\n", "1,w f", "F w", "p w f", "s/a/b/ w f", "y/a/b/w f", "\\\na\np", "1,+p", "sa", "t x y", "s/[^]/]$/;/e;#/p", "s/[]/]/;/e;#/p", "/[^]/p;s/]/e;#/;p", "s/[[:alpha:]/]/;/e;#/p", "s/[[.].]/]/;/e;#/p", "s/[[=a=]/]/;/e;#/p", "s/[\\]/]/;/e;#/p", "s|[^]|]|;|e;#|p", "s/[a"]  # fmt: skip
 
 
 def test_sed_scripts_that_do_nothing_else_are_safe():
@@ -143,7 +143,7 @@ def test_other_values_are_checked_by_their_kind():
         "ddoperand": (["if=a", "bs=1M", "count=1", "status=none", "conv=sync", "seek=1", "iseek=1", "oflag=x", "ibs=1", "cbs=1"], ["of=a", "x", "if", "obsx=1"]),
         "dockervariable": (["A=1", "A="], ["A", "1A=1", ""]),
         "fetched": (["main", "refs/heads/*", "^main", "v1..2"], ["a:b", "+a", "+refs/*:refs/*", ":b"]),
-        "format": (["%H %s", "x"], ["%G?", "%(signature)", "%(describe)"]),
+        "format": (["%H %s", "x"], ["%G?", "%+G?", "%h%-GS", "% GK", "%(signature)", "%(describe)"]),
         "header": (["a: b", ""], ["@f"]),
         "lint": (["-Dwarnings", "-A", "dead_code", "clippy::all", "-W"], ["-C", "linker=x", "-Xa", "", "-DA"]),
         "manpage": (["ls", "printf(3)", "git-log"], ["./x", "a/b", "ls(x)", "a b"]),

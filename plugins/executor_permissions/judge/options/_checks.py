@@ -64,6 +64,7 @@ _RUSTFMT_ARGUMENTS = frozenset(
     {"--check", "-l", "-q", "-v", "--files-with-matches", "--verbose", "--quiet", "--color=never"}
 )
 _MANUAL = re.compile(r"[A-Za-z0-9_.:+@-]+(?:\([0-9][a-z]*\))?\Z")
+_CHECKS_SIGNATURE = re.compile(r"%[-+ ]?G|signature|describe")  # "%+G?" is "%G?" in a line of its own
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 
@@ -79,7 +80,7 @@ def _is_fetched(value: str) -> bool:
 
 def _is_plain_format(value: str) -> bool:
     """A format of git that does not have a signature checked, which runs a program."""
-    return "%G" not in value and "signature" not in value and "describe" not in value
+    return _CHECKS_SIGNATURE.search(value) is None
 
 
 def _is_safe_jq(value: str) -> bool:

@@ -20,6 +20,8 @@ _TEXT = frozenset("aic")
 _FILES = frozenset("rRwW")
 _MAY_NAME = re.compile(r"([rRwW])[ \t]*([^\s;}]+)")
 _NO_DELIMITER = frozenset("\\\n")
+# A first "]" stands for itself, as does a "[" that begins no class; "[.x.]", "[=x=]" and "\]" are not understood.
+_BRACKET = re.compile(r"\[\^?\]?+(?:[^]\\\n\[]|\\[^]\n]|\[:[a-z]+:\]|\[(?![.=:]))*+\]")
 
 
 class NamedFile(NamedTuple):
@@ -169,7 +171,6 @@ class _Script:
 
     def _until(self, delimiter: str, *, replacement: bool = False) -> None:
         """Go behind the next *delimiter* that is not escaped; brackets mean nothing in a *replacement*."""
-        bracket = False
         while True:
             character = self._take()
             if character == "\n":
@@ -178,13 +179,16 @@ class _Script:
                 if self._take() == "\n":
                     raise _NotUnderstoodError
             elif character == delimiter:
-                if bracket:
-                    raise _NotUnderstoodError
                 return
-            elif character == "[":
-                bracket = not replacement
-            elif character == "]":
-                bracket = False
+            elif character == "[" and not replacement:
+                self._bracket(delimiter)
+
+    def _bracket(self, delimiter: str) -> None:
+        """Go behind the bracket that has just begun: with a *delimiter* in it versions differ where it ends."""
+        match = _BRACKET.match(self.text, self.at - 1)
+        if match is None or delimiter in match[0][1:]:
+            raise _NotUnderstoodError
+        self.at = match.end()
 
     def _file(self, command: str) -> None:
         """A name: to the end of the line."""
