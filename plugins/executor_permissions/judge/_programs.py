@@ -7,6 +7,7 @@ Data only. A program that is not named here is taken at its word: ``foo *`` cove
 # ruff: noqa: E501, SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -202,9 +203,16 @@ RESOLVING_VARIABLES = frozenset(
 )
 
 
+_PLAIN_VALUE = re.compile(r"(?![/-])(?!.*\.\.)[\w./:=,@+*-]*\Z", re.ASCII)
+
+
 def is_safe_variable(name: str, value: str) -> bool:
-    """Whether setting *name* changes nothing about what runs; a value that is a path may."""
-    return (name in SAFE_VARIABLES or name.startswith("LC_")) and value[:1] != "/" and ".." not in value
+    """
+    Whether setting *name* changes nothing about what runs: a value that is a path may, and one that is more than a word.
+
+    make reads each variable of its environment as text of its own, ``$(shell …)`` in it included, and hands it to shells.
+    """
+    return (name in SAFE_VARIABLES or name.startswith("LC_")) and _PLAIN_VALUE.match(value) is not None
 
 
 def is_code_of_the_project(name: str, value: str) -> bool:

@@ -15,7 +15,7 @@ from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
-from executor_permissions.judge._words import KNOWN, Glob, Number
+from executor_permissions.judge._words import KNOWN, Number
 from executor_permissions.judge.options import kind_of
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ def _makes_nothing(command: Command) -> bool:
 
 
 def _is_safe(name: str, value: str) -> bool:
-    return type(value) in (str, Number, Glob) and _programs.is_safe_variable(name, value)
+    """Whether the variable may be set: a name of a file (`Glob`), which may be anything, is no value that is known."""
+    return type(value) in (str, Number) and _programs.is_safe_variable(name, value)
 
 
 def _directs_the_shell(command: Command) -> bool:

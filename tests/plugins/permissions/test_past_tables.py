@@ -77,6 +77,18 @@ def test_a_rule_covers_no_more_than_its_words_say(row):
     assert misjudged([row]) == []
 
 
+def test_a_variable_in_front_is_set_to_a_plain_word_only(tmp_path):
+    """Make takes what is in its environment for text of its own: ``$(shell …)`` in it is run."""
+    rules = {"whitelist": {"patterns": ["make *", "export *", "npm test"]}}
+    policy = Policy.from_dict(rules, project_root=tmp_path, home=tmp_path)
+    values = ["$(shell id)", "; id;", "`id`", "-p evil", "-pevil", "a b", "/x", "../x", "a|b", "é"]
+    frames = ["DEBUG='{}' make", "env CI='{}' make", "export LANG='{}'; make", "TERM='{}'; make", "for LC_X in '{}'; do make; done", "for f in *; do VERBOSE=$f make; done"]  # fmt: skip
+    lines = [frame.format(value) for frame in frames for value in values]
+    assert [line for line in lines if verdict_of(policy, line) == "allow"] == []
+    free = ["DEBUG=1 make", "DEBUG='*' npm test", "DEBUG=app:* npm test", "TZ=Europe/Berlin make", "LANG=C.UTF-8 make", "export CI=true; make", "export LANG; make", "for LANG in C de_DE.UTF-8; do make; done"]  # fmt: skip
+    assert [line for line in free if verdict_of(policy, line) != "allow"] == []
+
+
 # Rows of (what a denying rule may be about, what is allowed beside it).
 CAUGHT = [
     (["curl -sL --proto-redir =file http://h/", "curl -sL --proto-redi +all http://h/", "curl --proto =http,file -L http://h"],

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._programs import SAFE_VARIABLES, is_safe_variable
+from executor_permissions.judge._programs import is_safe_variable
 from executor_permissions.judge._words import Glob, Module, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import fits
@@ -65,8 +65,10 @@ def walk_export(walk: Walk, grammar: Grammar, at: int) -> None:
         if word[:1] == "-":
             if word not in grammar.options:
                 walk.ask(i)
-        elif word.partition("=")[0] not in SAFE_VARIABLES:
-            walk.ask(i)
+        else:
+            name, _, value = word.partition("=")
+            if not is_safe_variable(name, value):
+                walk.ask(i)
 
 
 def walk_test(walk: Walk, grammar: Grammar, at: int) -> None:
