@@ -231,9 +231,9 @@ def _pushing(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     if told != words[at:]:
         yield [*words[:at], *told], True
     if any(word[:1] == "+" for word in behind):
-        yield [*words, "--force"], True
+        yield [*words[:at], "--force", *words[at:]], True
     if any(word[:1] == ":" and len(word) > 1 for word in behind):
-        yield [*words, "--delete"], True
+        yield [*words[:at], "--delete", *words[at:]], True
     if any(word.startswith(("--force-w", "--mir")) for word in behind):
         yield [*words, "--force"], False
 
