@@ -88,11 +88,12 @@ def _written(words: list[str], folder: str, project: str, is_path: Callable[[str
         if kind not in (_PLAIN, _GLOB) or not path or (is_option and not name) or not is_path(path, operands):
             found.append(word)
         else:
-            found.append(kind(name + _place(path, folder, project)))
+            found.append(kind(name + place(path, folder, project)))
     return found
 
 
-def _place(path: str, folder: str, project: str) -> str:
+def place(path: str, folder: str, project: str) -> str:
+    """*path*, as it is in *folder*, written from *project*."""
     here = _HERE.match(path)
     if here is not None:
         path = (folder if here[1] == "cwd" else "") + path[here.end() :] or "/"

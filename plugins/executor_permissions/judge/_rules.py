@@ -276,9 +276,13 @@ class RuleList:
         if self._narrow or len(rule.patterns) > 1:
             return [rule]
         from executor_permissions.judge._from_project import rule_from_project  # for those with patterns
+        from executor_permissions.judge._redirected import redirected
 
         first = rule.patterns[0]
         tokens = rule_from_project(first.tokens, marks.project, self._project)
+        whole = redirected(first.text, tokens, tail=first.tail)
+        if whole is not None:
+            return [rule._replace(redirected=whole)]
         if tokens == first.tokens:
             return [rule]
         return [rule, rule._replace(patterns=(type(first)(first.text, tokens, first.tail, first.prefix),))]

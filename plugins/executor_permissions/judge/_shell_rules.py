@@ -131,11 +131,11 @@ class StepRules:
         runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
         given = [*judged.runs, *_with_inputs(command, judged.runs)]
-        found = self._search(given, self._rules.denying, runs, step.folders)
+        found = self._found(step, given, self._rules.denying, runs)
         judged.denied = _denied(command, found) if found is not None else None
         if judged.denied is None or judged.denied.verdict != "deny":
             asking = self._rules.asking
-            found = self._search(given, asking, runs, step.folders) if asking else None
+            found = self._found(step, given, asking, runs) if asking else None
             if found is not None:
                 reason = f"the rule {found[0]!r} asks every time"
                 judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
@@ -145,6 +145,30 @@ class StepRules:
         return judged
 
     # Denying.
+
+    def _found(
+        self, step: Step, given: Sequence[Run], indexes: Sequence[ShellIndex], notes: Runs
+    ) -> tuple[str, bool] | None:
+        """The rule about what runs, or about what that redirects, and whether it surely is."""
+        found = self._search(given, indexes, notes, step.folders)
+        if found is not None and found[1]:
+            return found
+        rules = [rule for index in indexes for rule in index.redirecting]
+        return (self._redirected(step, given, rules) if rules else None) or found
+
+    def _redirected(self, step: Step, runs: Sequence[Run], rules: Sequence[ShellRule]) -> tuple[str, bool] | None:
+        """The rule that catches a redirection of *step*, or of one of *runs* that is of an inner script."""
+        maybe: str | None = None
+        for run in runs or [Run([":"], True, ":")]:
+            inner = run.step or step
+            for redirect in inner.command.redirects:
+                for rule in rules:
+                    whole = rule.redirected
+                    match = whole.catches(run.words, redirect, inner.folders, self._rules.base) if whole else 0
+                    if match == 2 and run.certain:
+                        return rule.text, True
+                    maybe = maybe or (rule.text if match else None)
+        return (maybe, False) if maybe is not None else None
 
     def denied(self, command: Command, runs: Sequence[Run], notes: Runs, folders: Folders) -> Part | None:
         """The part of the blacklist's rule that is, or may be, about one of *runs*, in *folders*."""

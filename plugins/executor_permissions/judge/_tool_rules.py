@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from executor_permissions.judge._globs import Wildcard
+    from executor_permissions.judge._redirected import Redirected
     from executor_permissions.judge._tokens import TokenPattern
     from executor_permissions.judge._values import CallPattern, ValueRule
 
@@ -23,12 +24,14 @@ class ShellRule(NamedTuple):
     Attributes:
         holds_in: Of one that a person's answer has made: whether it holds in all of these resolved folders.
         leads: Of such a one: whether it holds where words of the command lead there through links.
+        redirected: What it says of a command with a redirection; its pattern is for the line as it is written then.
     """
 
     text: str
     patterns: tuple[TokenPattern, ...]
     holds_in: Callable[[frozenset[str]], bool] | None = None
     leads: Callable[[frozenset[tuple[str, str]]], bool] | None = None
+    redirected: Redirected | None = None
 
 
 def _no_rules() -> dict[str, list[ShellRule]]:
@@ -45,6 +48,7 @@ class ShellIndex:
         sequences: Rules of several commands.
         texts: Rules by their text, blanks aside.
         lines: What is looked for in a whole line, as it is written: for denying.
+        redirecting: Rules about what a command redirects.
     """
 
     by_program: dict[str, list[ShellRule]] = field(default_factory=_no_rules)
@@ -52,6 +56,7 @@ class ShellIndex:
     sequences: list[ShellRule] = field(default_factory=list)
     texts: dict[str, ShellRule] = field(default_factory=dict)
     lines: list[tuple[Wildcard, ShellRule]] = field(default_factory=list)
+    redirecting: list[ShellRule] = field(default_factory=list)
     programs: frozenset[str] = frozenset()
 
     def add(self, rule: ShellRule) -> None:
@@ -62,6 +67,9 @@ class ShellIndex:
         line = rule.patterns[0].as_text
         if line is not None:
             self.lines.append((line, rule))
+        if rule.redirected is not None:
+            self.redirecting.append(rule)
+            return
         program = rule.patterns[0].program
         if program is None:
             self.wild.append(rule)
@@ -137,4 +145,4 @@ class ToolRules:
             index.add(rule)
         index.finish()
         found = (self.shell, index)
-        return tuple(one for one in found if one is not None and (one.by_program or one.wild))
+        return tuple(one for one in found if one is not None and (one.by_program or one.wild or one.redirecting))
