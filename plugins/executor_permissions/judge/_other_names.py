@@ -280,6 +280,13 @@ def _with_target_last(words: list[str]) -> Iterator[tuple[list[str], bool]]:
         return
 
 
+def _without_end_of_options(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``find -- . -delete`` is ``find . -delete``: its expression is no option, and stands behind them."""
+    if "--" in words:
+        at = words.index("--")
+        yield [*words[:at], *words[at + 1 :]], True
+
+
 def _of_tar(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     """``tar xf`` is ``tar -xf``."""
     match = _OLD_STYLE.match(words[1]) if len(words) > 1 and type(words[1]) is str else None
@@ -351,5 +358,6 @@ _FORMS: dict[str, Callable[[list[str]], Iterator[tuple[list[str], bool]]]] = {
     "chmod": _of_modes,
     **dict.fromkeys(("tar", "gtar", "bsdtar"), _of_tar),
     **dict.fromkeys(("terraform", "tofu"), _destroying),
+    **dict.fromkeys(("find", "gfind", "bfs"), _without_end_of_options),
     **dict.fromkeys(("cp", "mv", "ln", "install", "gcp", "gmv", "gln", "ginstall"), _with_target_last),
 }

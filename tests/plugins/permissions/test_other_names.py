@@ -25,6 +25,7 @@ SAME = {  # a rule, and spellings of what it is about
     "tar -x* *": ["tar xf a.tar", "tar xzf a.tgz -C /", "tar -xf a.tar"],
     "tar xf *": ["tar -xf a.tar"],
     "mv * /srv/x": ["mv -t /srv/x a b", "mv -t/srv/x a", "mv a -vt /srv/x", "mv --target-directory=/srv/x a", "mv a --target-directory /srv/x", "mv -v --tar=/srv/x a b", "sudo mv -t /srv/x a", "find . -exec mv -t /srv/x {} +", "ls | xargs mv -t /srv/x"],
+    "find * -delete": ["find -- . -delete", "find -L -- . -name x -delete", "/usr/bin/find -- x -type f -delete"],
     "cp * prod/*": ["cp -at prod/x a", "cp --target-directory=prod/x a"],
     "node -e *": ["node --eval x", "node --eval=x"],
     "psql -h prod*": ["psql --host prod-1", "psql --host=prod-1 -c x", "psql -hprod-1"],
