@@ -74,7 +74,7 @@ class _Program:
     def _slash(self, program: str, at: int) -> int:
         """The length of what begins with a slash at *at*; 0 if nobody can tell what it is."""
         divides = self._divides()
-        if divides is None or self.stream:
+        if divides is None or self.stream or (self.before, self.kind) == (">", "print"):  # a file is named "0" or "1"
             return 0
         if divides:
             self.before, self.kind = "/", "sign"

@@ -21,7 +21,7 @@ _FILES = frozenset("rRwW")
 _MAY_NAME = re.compile(r"([rRwW])[ \t]*([^\s;}]+)")
 _NO_DELIMITER = frozenset("\\\n")
 # A first "]" stands for itself, as does a "[" that begins no class; "[.x.]", "[=x=]" and "\]" are not understood.
-_BRACKET = re.compile(r"\[\^?\]?+(?:[^]\\\n\[]|\\[^]\n]|\[:[a-z]+:\]|\[(?![.=:]))*+\]")
+_BRACKET = re.compile(r"\[\^?+\]?+(?:[^]\\\n\[]|\\[^]\n]|\[:[a-z]+:\]|\[(?![.=:]))*+\]")
 
 
 class NamedFile(NamedTuple):
