@@ -276,7 +276,7 @@ def check_awk(seed, count, folder):
     ("is_safe", "program"),
     [
         (is_safe_sed, "s/[^]/]$/;/e;#/p"),
-        (is_safe_sed, "/[^]/se\\]}[]e;s/e/w]aw,f/; /x/p"),
+        (is_safe_sed, "b;/1\\[![[:alpha:]][^]/se\\]}[][]e\\o57ep;s/e\\x2fe/w\v]aw,f/; /x/I p; "),
         (is_safe_awk, "{print > /x/}"),
         (is_safe_awk, '{printf "x" > /x/ ".git"}'),
         (is_safe_awk, "{print(1) >/[/]/}"),
