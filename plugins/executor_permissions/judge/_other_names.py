@@ -128,14 +128,16 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
 
 
 def _each_first(program: str, words: list[str], *, surely: bool) -> Iterator[tuple[list[str], bool]]:
-    """``make test deploy`` is ``make deploy``, too, and ``gmake`` is GNU's ``make``."""
+    """``make test deploy`` and ``make X=1 deploy`` are ``make deploy``, too, and ``gmake`` is GNU's ``make``."""
     if program == "gmake":
         yield ["make", *words[1:]], True
         yield from _each_first("make", words, surely=surely)
     switches = [word for word in words[1:] if word[:1] == "-" or "=" in word][:_MOST_TARGETS]
+    options = [word for word in switches if word[:1] == "-"]
     targets = {word: at for at, word in enumerate(words) if at and word[:1] != "-" and "=" not in word}
     for word, at in [*targets.items()][:_MOST_TARGETS]:
-        yield [program, word, *switches], surely and words[at - 1][:1] != "-"
+        for given in (switches, options) if len(options) < len(switches) else (switches,):
+            yield [program, word, *given], surely and words[at - 1][:1] != "-"
     if len(targets) > _MOST_TARGETS:
         yield [program, Unknown("*")], False
 

@@ -328,7 +328,10 @@ class _Walker:
                 command.redirects.extend(self._private(operator, redirect.target, state))
             return
         if operator in ("<", "<>", "<&"):
-            command.stdin, command.body, command.files = "file", None, ()
+            # What `3<` opens is kept, and `<&3` may have it for the input.
+            kept = command.files if operator == "<&" or redirect.descriptor else ()
+            further = self._own_input.files if operator == "<&" else ()
+            command.stdin, command.body, command.files = "file", None, tuple(dict.fromkeys((*kept, *further)))
         for form in self._expander.words(redirect.target, state):
             target = form[0] if len(form) == 1 else Unknown(self._text[slice(*redirect.target.span)])
             known = type(target) is str

@@ -295,6 +295,21 @@ def test_what_a_command_is_sent_may_be_what_a_rule_names_wherever_it_is_written(
     assert verdict(f"bash -c '{line.format(command)}'") == "ask"
 
 
+KEPT = [
+    "exec 3< .env; cat <&3", "cat 3< .env <&3", "{ cat <&3; } 3< .env", "exec 3< .env 4< a; cat <&3",
+    "exec 3< .env; exec 4< a; cat <&3", "exec 3< .env; { cat <&3; } < a", "while cat <&3; do :; done 3< .env", "exec 9< .env && (cat -n <&9)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", KEPT)
+def test_what_a_descriptor_was_opened_for_may_be_what_a_command_is_sent(tmp_path, line):
+    policy = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["cat *.env*"]}}, project_root=tmp_path
+    )
+    assert policy.decide("runCommand", {"command": line}).verdict == "ask"
+    assert policy.decide("runCommand", {"command": line.replace(".env", "readme")}).verdict == "allow"
+
+
 @pytest.mark.parametrize("line", ["bash -c cat < .env", "{ bash -c cat; } < .env", "timeout 5 sh -c 'cat -n' < .env"])
 def test_what_a_shell_is_sent_is_sent_to_what_it_runs(tmp_path, line):
     policy = Policy.from_dict(

@@ -151,7 +151,7 @@ def test_each_target_of_a_builder_is_a_command_of_its_own(tmp_path):
             {"whitelist": {"patterns": ["make *"]}, "ask": {"patterns": ["make deploy *"]}}, project_root=tmp_path
         ),
     ]
-    caught = ["make test deploy", "make V=1 deploy", "make -j4 test deploy", "make test clean", "make clean x", "make test ./deploy", "xargs make test deploy", "/usr/bin/make test deploy", "make test 'dep'loy",
+    caught = ["make test deploy", "make V=1 deploy", "make -j4 test deploy", "make test clean", "make clean x", "make X=1 clean", "make clean X=", "make Y:=1 X=2 test clean -j4", "make test ./deploy", "xargs make test deploy", "/usr/bin/make test deploy", "make test 'dep'loy",
               "mvn -q clean deploy", "gradle build publish", "rake test deploy", "just test deploy", "invoke test deploy", "ninja all install", "make $X deploy",
               "make " + " ".join(f"t{i}" for i in range(200)) + " deploy"]  # fmt: skip
     assert [command for command in caught if verdict_of(policies[0], command) == "allow"] == []
