@@ -93,10 +93,10 @@ def key_of(step: Step) -> tuple[object, ...]:
         command.body,
         command.files,
     )
-    if not command.assignments and not command.redirects:
+    if not command.assignments and not command.redirects and not command.around:
         return key
-    redirects = tuple([(redirect.operator, redirect.target) for redirect in command.redirects])
-    return (*key, tuple(command.assignments), redirects)
+    redirects = tuple([(one.operator, one.target) for one in (*command.redirects, *command.around)])
+    return (*key, tuple(command.assignments), len(command.redirects), redirects)
 
 
 class StepRules:
@@ -161,7 +161,7 @@ class StepRules:
         maybe: str | None = None
         for run in runs or [Run([":"], True, ":")]:
             inner = run.step or step
-            for redirect in inner.command.redirects:
+            for redirect in (*inner.command.redirects, *inner.command.around, *step.command.around):
                 for rule in rules:
                     whole = rule.redirected
                     match = whole.catches(run.words, redirect, inner.folders, self._rules.base) if whole else 0

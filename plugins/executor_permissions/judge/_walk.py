@@ -7,7 +7,9 @@ the folders and the values of variables are those of all the ways together.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import Expander, Folders, State, Values, bounded, joined, number_of
@@ -16,7 +18,7 @@ from executor_permissions.judge._syntax import Simple
 from executor_permissions.judge._words import Command, PublicWord, PublicWords, Redirect, Unknown, program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._syntax import Compound, Item, Node, Script, Substitution, Word
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_LOOKS = 2000  # simple commands looked at again and again until a loop is understood
 _MANY_STEPS = 400  # from here on a command that may come out in several ways is one step
+_WRITES = attrgetter("writes")
 _FREE_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -93,6 +96,7 @@ class _Walker:
         self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
         self._input = _NO_INPUT
         self._own_input = _NO_INPUT  # the shell's, once it has given itself another
+        self._around: tuple[Redirect, ...] = ()  # what the compound commands around write to, and the shell itself
 
     @property
     def has_moved(self) -> bool:
@@ -135,9 +139,16 @@ class _Walker:
     def _apart(self, node: Node, state: State, source: _Input) -> None:
         """A command that runs in a subshell: nothing of it stays."""
         if not self._looking:
-            loops, self._loops = self._loops, []
-            self._node(node, state, source)
-            self._loops = loops
+            with self._subshell():
+                self._node(node, state, source)
+
+    @contextmanager
+    def _subshell(self) -> Iterator[None]:
+        """What runs there leaves no loop around it, nor redirects what follows."""
+        kept = self._loops, self._own_input, self._around
+        self._loops = []
+        yield
+        self._loops, self._own_input, self._around = kept
 
     def _node(self, node: Node, state: State, source: _Input) -> Ends:
         return self._simple(node, state, source) if type(node) is Simple else self._compound(node, state, source)  # type: ignore[arg-type]  # there are two
@@ -145,13 +156,18 @@ class _Walker:
     # Compound commands.
 
     def _compound(self, node: Compound, state: State, source: _Input) -> Ends:
-        self._input = source
+        self._input, around = source, self._around
         source = self._redirected(node.redirects, node.span, state, source)
+        inside = len(self._around)
+        ends = self._inside(node, state, source)
+        self._around = (*around, *self._around[inside:])  # an `exec` in it redirects what follows
+        return ends
+
+    def _inside(self, node: Compound, state: State, source: _Input) -> Ends:
         if node.kind == "subshell":
             if not self._looking:
-                loops, self._loops = self._loops, []
-                self.script(node.branches[0].body, state, source)
-                self._loops = loops
+                with self._subshell():
+                    self.script(node.branches[0].body, state, source)
             return Ends(state, state)
         if node.kind == "group":
             return self.script(node.branches[0].body, state, source)
@@ -170,6 +186,7 @@ class _Walker:
             self._redirect(redirect, command, state)
         if command.redirects:
             self._note(command, state.folders, state.folders)
+            self._around += tuple(filter(_WRITES, command.redirects))
         return _Input(command.stdin, None, command.files)
 
     def _if(self, node: Compound, state: State, source: _Input) -> Ends:
@@ -277,7 +294,7 @@ class _Walker:
             self._looks += 1
         self._input = source
         source = source if source.source else self._own_input
-        command = Command([], self._written(node), None, None, source.source, source.body, source.files)
+        command = Command([], self._written(node), None, None, source.source, source.body, source.files, self._around)
         forms = self._expander.commands(node.words, state, few=len(self.steps) > _MANY_STEPS)
         for redirect in node.redirects:
             self._redirect(redirect, command, state)
@@ -303,8 +320,8 @@ class _Walker:
         if words:
             if self._loops:
                 self._leaves_loop(words, state)
-            if words == ["exec"] and command.files:
-                self._own_input = _Input(command.stdin, None, command.files)
+            if words == ["exec"] and command.redirects:
+                self._redirect_itself(command)
             ends = self._builtins.ends(command, state)
             self._note(command, state.folders, state.folders if ends.ok is None else ends.ok.folders)
             return ends
@@ -315,6 +332,12 @@ class _Walker:
                 self._expander.splits = False
             state = state.assign(name, values)
         return Ends(state, state)
+
+    def _redirect_itself(self, command: Command) -> None:
+        """``exec < a > b``: what follows reads and writes these."""
+        if command.files:
+            self._own_input = _Input(command.stdin, None, command.files)
+        self._around += tuple(filter(_WRITES, command.redirects))
 
     def _leaves_loop(self, words: list[str], state: State) -> None:
         if any(word in ("break", "continue") for word in words[:3]):
@@ -353,10 +376,10 @@ class _Walker:
         """Walk what a substitution runs; what it prints, where that is plain."""
         script = piece.script
         if not self._looking:
-            source, loops = self._input, self._loops
-            self._loops = []
-            self.script(script, state, source)
-            self._input, self._loops = source, loops
+            source = self._input
+            with self._subshell():
+                self.script(script, state, source)
+            self._input = source
         if len(script.items) != 1 or len(script.items[0].nodes) != 1:
             return None
         node = script.items[0].nodes[0]

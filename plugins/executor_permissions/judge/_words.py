@@ -107,6 +107,7 @@ class Command:
         stdin: Where its input comes from: nothing, ``pipe``, ``file``, or ``text`` (a here-document).
         body: The text of a here-document that has nothing to expand.
         files: Those that its input is from, by redirections of its own or around it.
+        around: The redirections that write, of what stands around it.
         program: As `program_of` says.
         parts: What `parts_of` found once it was asked.
         inside: What `look_inside` found once it was asked.
@@ -119,6 +120,7 @@ class Command:
     stdin: str
     body: str | None
     files: tuple[str, ...]
+    around: tuple[Redirect, ...]
     program: str | None = field(init=False, repr=False, compare=False)
     parts: Sequence[Command] | None = field(init=False, repr=False, compare=False)
     inside: Inside | None = field(init=False, repr=False, compare=False)
@@ -132,6 +134,7 @@ class Command:
         stdin: str = "",
         body: str | None = None,
         files: tuple[str, ...] = (),
+        around: tuple[Redirect, ...] = (),
     ) -> None:
         self.words = words
         self.text = text
@@ -140,6 +143,7 @@ class Command:
         self.stdin = stdin
         self.body = body
         self.files = files
+        self.around = around
         first = words[0] if words else None
         self.program = first if type(first) is str and "/" not in first else program_of(words)
         self.parts = self.inside = None

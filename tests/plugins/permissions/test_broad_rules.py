@@ -310,6 +310,30 @@ def test_what_a_descriptor_was_opened_for_may_be_what_a_command_is_sent(tmp_path
     assert policy.decide("runCommand", {"command": line.replace(".env", "readme")}).verdict == "allow"
 
 
+WRITTEN_TO = [
+    "exec > .env; echo x", "exec 3> .env; echo x >&3", "{ exec >> .env; } 2> y; echo x", "{ { echo x; } > a; } > .env", "(ls; echo x) >| .env",
+    "if exec > .env; then echo x; fi", "cd sub; exec > ../.env; timeout 5 echo x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRITTEN_TO)
+def test_what_a_command_writes_is_what_a_rule_names_wherever_it_is_redirected(tmp_path, line):
+    policy = Policy.from_dict(
+        {"defaultPolicy": "allow", "blacklist": {"patterns": ["echo * > *.env"]}}, project_root=tmp_path
+    )
+    assert policy.decide("runCommand", {"command": line}).verdict == "deny"
+    assert policy.decide("runCommand", {"command": line.replace(".env", "readme")}).verdict == "allow"
+    assert policy.decide("runCommand", {"command": line.replace("echo", "printf")}).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "line", ["(exec > .env; ls); echo x", "ls | exec > .env; echo x", "{ ls; } > .env; printf x; (exec < .env); cat"]
+)
+def test_what_is_redirected_in_a_subshell_or_a_group_stays_there(tmp_path, line):
+    rules = {"defaultPolicy": "allow", "blacklist": {"patterns": ["echo * > .env", "cat *.env*"]}}
+    assert Policy.from_dict(rules, project_root=tmp_path).decide("runCommand", {"command": line}).verdict == "allow"
+
+
 @pytest.mark.parametrize("line", ["bash -c cat < .env", "{ bash -c cat; } < .env", "timeout 5 sh -c 'cat -n' < .env"])
 def test_what_a_shell_is_sent_is_sent_to_what_it_runs(tmp_path, line):
     policy = Policy.from_dict(
