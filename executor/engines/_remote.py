@@ -15,6 +15,7 @@ from executor.engines._wire import ENDED, GONE, PIECE, QUEUED, RUNNING, Seen, re
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError, ToolError, ToolInterruptedError
 from executor.run._ended import Finished
 from executor.tasks._answers import Stored, restore
+from executor.tasks._left import A_WORKER
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ class Remote:
     def taken(self) -> None:
         """The scheduler has it."""
         self.given, self.has_it, self._given = True, True, None
+        if self._last is None and not self.over:
+            self._wait_for(A_WORKER)
         self._tell_who_waits()
 
     def not_known(self) -> None:
@@ -171,6 +174,7 @@ class Remote:
             return
         if found["state"] == QUEUED:
             return
+        self._wait_for(None)
         if job.started is None and found["state"] == RUNNING:
             job.begin()
         self._last = found
@@ -295,6 +299,7 @@ class Remote:
     def _over(self, ended: Any) -> None:
         """It has this end, which is stored now, if that does not take long."""
         job = self.job
+        self._wait_for(None)
         if job is None or (job.result is not None and not job.running):
             self.engine.over(self)
             return
@@ -303,11 +308,16 @@ class Remote:
 
     def cut_off(self, what: str | None) -> None:
         """The cluster cannot be reached (*what* it waits for), or can again (None)."""
-        if what is not None and not self._waits:
+        self._wait_for(what)
+        if what is not None:
+            self._let_go(self.call)
+
+    def _wait_for(self, what: str | None) -> None:
+        """It waits for *what* from now on; None: for nothing."""
+        if what is not None:
             self._waits = True
             self.call.begin_wait(what)
-            self._let_go(self.call)
-        elif what is None and self._waits:
+        elif self._waits:
             self._waits = False
             self.call.end_wait()
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 STOPPING = 3.0  # seconds for a worker to end a call that is stopped: commands take 2 s to end
 PIECE = 1024 * 1024  # bytes of output that are fetched at once
 IN_STORE = 64 * 1024  # characters of JSON of a result that are in the store; longer ones are in files
+A_WORKER = "a worker of the cluster"  # what it waits for
 LOST = "it has ended, and its result was lost with the worker that had it"
 
 
@@ -88,7 +89,7 @@ class LeftToEngines:
     def _one(self, engine: Reattached, row: Row, told: Mapping[str, Any]) -> Seen | None:
         """A task that lives; None for one that has, or now has, its end in the store."""
         if told["state"] in ("queued", "running"):
-            waits = "a worker of the cluster" if told["state"] == "queued" else None
+            waits = A_WORKER if told["state"] == "queued" else None
             return Seen(told["state"], told["size"], told["progress"], waits)
         if not self._place.write(lambda connection: adopt(connection, row.id, self._place.present(connection))):
             return None if (now := self._place.store.get(row.id)) is None or not now.live else _ending(told)

@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -166,6 +167,17 @@ def test_a_host_that_had_no_tasks_for_a_while_hears_of_its_next_ones(new_cluster
     told = engine.ask("watch", host="mine", after=told["number"], known=None)
     assert json.loads(told["changed"])["next"]["state"] == GONE
     engine.close()
+
+
+def test_a_call_that_no_worker_begins_says_what_it_waits_for_until_it_ends(new_cluster, tools):
+    with closing(DaskEngine(new_cluster(workers=0).address)) as engine, ToolExecutor(engine=engine) as executor:
+        executor.register("add", tools.add)
+        task_id = executor.start(ToolCall("1", "add", {"number": 1})).task_id
+        waiting = executor.tasks.get(task_id)
+        assert (waiting.status, waiting.waiting_for) == (TaskStatus.PENDING, "a worker of the cluster")
+        executor.tasks.cancel(task_id)
+        ended = executor.tasks.wait(task_id, timeout=SECONDS)
+        assert (ended.status, ended.waiting_for) == (TaskStatus.CANCELLED, None)
 
 
 def test_calls_that_come_together_are_shared_out_and_have_each_an_end_of_its_own(
