@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge import _broad, _lexical, _programs, _shell
 from executor_permissions.judge._editors import EDITORS
 from executor_permissions.judge._findings import Finding
+from executor_permissions.judge._handed_on import handed_on
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
-from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, secret_in, sent_to, takes_orders
+from executor_permissions.judge._shell_fed import (
+    PARTING,
+    changes_listed,
+    obeys,
+    secret_in,
+    sent_to,
+    takes_orders,
+)
 from executor_permissions.judge._shell_files import Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
@@ -230,7 +238,7 @@ class ShellJudge:
         for run in runs:
             folders = (run.step or step).folders
             if found is None:
-                found = self._shown(run, folders) or self._operands.fed(run.words)
+                found = self._shown(run, folders) or self._fed(step, run, folders)
             if run.words is words:
                 continue
             inner = (run.step or step).command
@@ -241,6 +249,13 @@ class ShellJudge:
         if found is None and step.command.stdin in ("pipe", "text"):
             found = self._sent(step, runs)
         return found
+
+    def _fed(self, step: Step, run: Run, folders: Folders) -> Finding | None:
+        """Whether *run*, of *step*, may be given files of which only the running shell knows the names."""
+        handed = handed_on(step.command) if run.words is not step.command.words else None
+        if handed is None:
+            return self._operands.fed(run.words)
+        return self._shown(Run(handed, run.certain, "find"), folders)
 
     def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """Whether one of *runs* may open what its input names: the text of a here-document, or any word of the line."""

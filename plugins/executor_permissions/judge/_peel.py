@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._handed_on import finds_files, handed_on
 from executor_permissions.judge._words import Command, Unknown, program_of
 from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
@@ -25,6 +26,7 @@ _MAX_NESTING = 8
 _SHOW_NO_CONTENT = frozenset(
     "echo wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
 )
+_SHOWING = frozenset("cat head tail nl tac grep egrep fgrep sed".split())
 _GREPS = frozenset({"grep", "egrep", "fgrep"})
 _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")
 # Options in front of a sub-command that change nothing but what is told of it, and how fast it is.
@@ -65,7 +67,9 @@ def _parts(command: Command, depth: int) -> list[Command] | None:
     if program == "find":
         parts = _find(command, found)
     elif program == "xargs":
-        parts = _xargs(command, found)
+        handed = handed_on(command)
+        behind = walk(handed) if handed is not None else None
+        parts = (_find(_with_words(command, handed), behind) if handed and behind else None) or _xargs(command, found)
     elif found.grammar.peel:
         parts = [_with_words(command, words[start:end]) for start, end in found.inner]
     else:
@@ -89,7 +93,10 @@ def _find(command: Command, found: Walk) -> list[Command]:
     inner: list[list[str]] = []
     at = 0
     for start, end in found.inner:
-        if words[start - 1] != "-exec" or not _takes_any_path(words[start:end]):
+        within = words[start:end]
+        if words[start - 1] != "-exec" or not (
+            _takes_any_path(within) or (finds_files(words[: start - 1]) and _shows_what_it_is_given(within))
+        ):
             return []
         own.extend(words[at : start - 1])
         inner.append([word for word in words[start:end] if word != "{}"])
@@ -117,6 +124,14 @@ def _is_plain_placeholder(options: list[str], inner: list[str]) -> bool:
             if value not in ("{}", "-I{}", "-i", "-i{}", "--replace", "--replace={}"):
                 return False
     return not any("{}" in word for word in inner if word is inner[0] or word[:1] == "-")
+
+
+def _shows_what_it_is_given(words: list[str]) -> bool:
+    """Whether the program shows the files that find gives to it behind its other words, and no others."""
+    found = walk(words)
+    if found is None or found.reach >= 0 or kind_of(words) != "reader" or words[0] not in _SHOWING:
+        return False
+    return found.reads[-1:] == ["{}"] == words[-1:] and not any("{}" in word for word in words[:-1])
 
 
 def _takes_any_path(words: list[str]) -> bool:

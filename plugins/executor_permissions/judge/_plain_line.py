@@ -68,14 +68,18 @@ def split_plainly(text: str) -> tuple[list[Command], list[Mark]] | None:
         else:
             if not _is_complete(text, words, begin):
                 return None
-            commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
+            commands.append(_piped(commands, words, text[begin : marks[-1][1]], piped))
             operator = match[form]
             marks.append((start, stop, operator, 0, ""))
             words, begin, piped = [], at, "pipe" if operator == "|" else ""
     if at != len(text) or not _is_complete(text, words, begin):
         return None
-    commands.append(Command(words, text[begin : marks[-1][1]], stdin=piped))
+    commands.append(_piped(commands, words, text[begin : marks[-1][1]], piped))
     return commands, marks
+
+
+def _piped(before: list[Command], words: list[str], text: str, piped: str) -> Command:
+    return Command(words, text, stdin=piped, sender=before[-1]) if piped else Command(words, text)
 
 
 def _is_complete(text: str, words: list[str], begin: int) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from bisect import bisect_left
 from functools import lru_cache
+from pathlib import Path
 
 from executor.confine import SECRET_PLACES
 
@@ -30,6 +32,8 @@ _OF_THE_SYSTEM = (
     "/proc/kcore",
 )
 _WITH_PATTERNS = "/proc/"
+_HOMES = ("/home", "/Users")  # where homes are
+_HOME = re.compile(r"/root(?![^/])|/(?:home|Users)/[^/]+")
 _TICKETS = "/tmp/krb5cc_"  # noqa: S108 -- Kerberos keeps them there
 _ROOTS = ("/etc/", "/proc/", "/run/", "/var/", "/dev/", _TICKETS, "//")
 # A disk holds every file, the memory every secret, and others what a camera sees: whatever is not among these.
@@ -72,15 +76,33 @@ def _sorted_places(home: str) -> list[str]:
 
 
 def secret_places_below(folder: str, home: str) -> list[str]:
-    """Those places that are below *folder*; one below ``/proc/self`` is what ``/proc/*`` stands for there."""
+    """
+    Those places that are below *folder*, in the homes of other users too.
+
+    One below ``/proc/self`` is what ``/proc/*`` stands for there.
+    """
     start = folder if folder.endswith("/") else folder + "/"
     if start.startswith(_WITH_PATTERNS):
         return [place for each in secret_places(home) if (place := _in(start, each)) is not None]
     places = _sorted_places(home)
     at = bisect_left(places, start)
-    if at == len(places) or not places[at].startswith(start):
-        return []  # as for nearly every folder
-    return [place for place in secret_places(home) if place.startswith(start)]
+    found: list[str] = []
+    if at < len(places) and places[at].startswith(start):  # not so of nearly every folder
+        found = [place for place in secret_places(home) if place.startswith(start)]
+    for other in _other_homes(folder, home):
+        found += [place for name in SECRET_PLACES if (place := f"{other}/{name}").startswith(start)]
+    return found
+
+
+def _other_homes(folder: str, home: str) -> list[str]:
+    """The homes of others that *folder* is in, or that are in it."""
+    match = _HOME.match(folder)
+    found = [match[0]] if match is not None else ["/root"] if folder == "/" else []
+    for parent in _HOMES:
+        if folder in ("/", parent):
+            with contextlib.suppress(OSError):
+                found += map(str, Path(parent).iterdir())
+    return [other for other in found if other != home]
 
 
 def _in(start: str, place: str) -> str | None:

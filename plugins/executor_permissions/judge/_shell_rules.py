@@ -92,6 +92,7 @@ def key_of(step: Step) -> tuple[object, ...]:
         command.stdin,
         command.body,
         command.files,
+        None if command.sender is None else tuple(command.sender.words),
     )
     if not command.assignments and not command.redirects and not command.around:
         return key

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._git_shows import operands, sub_command
+from executor_permissions.judge._handed_on import told
 from executor_permissions.judge._ignore_files import is_shown
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
@@ -33,7 +34,6 @@ _COMPARING = frozenset({"diff", "sdiff"})
 LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
 _HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
-_COMBINING = frozenset("-o -or , ! -not (".split())  # then no name that find is told has to fit
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
 _FOLLOWING_TOO = re.compile(r"-[A-Za-z]*[Lf]|--fol")
 _GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")
@@ -355,10 +355,10 @@ class Choice(NamedTuple):
     def of_tests(cls, words: list[str]) -> Choice:
         """What ``find`` hands on: with ``-name '*.py'`` no other files."""
         end = next(i for i, word in enumerate(words) if word in _HANDING_ON)
-        name = next((words[i + 1] for i in range(end) if words[i] == "-name"), "-")
-        # What looks like a test: then "-name" itself may be what another test is told.
-        known = _COMBINING.isdisjoint(words) and name[:1] != "-" and type(name) is str
-        return cls(((True, name),)) if known else cls()
+        names = told(words[:end], "-name")
+        if not names or any(type(name) is not str for name in names):
+            return cls()
+        return cls(((True, names[0]), *((False, name) for name in told(words[:end], "-name", negated=True))))
 
     def skips_file(self, name: str) -> bool:
         """Whether no file *name* is looked at: the last pattern that fits counts, and if none does, the first."""

@@ -8,11 +8,12 @@ the folders and the values of variables are those of all the ways together.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import Expander, Folders, State, Values, bounded, joined, number_of
+from executor_permissions.judge._input import NO_INPUT, Input, piped, shared
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
 from executor_permissions.judge._words import Command, PublicWord, PublicWords, Redirect, Unknown, program_of
@@ -45,19 +46,6 @@ class Step(NamedTuple):
     reached: Folders
 
 
-@dataclass(slots=True)
-class _Input:
-    """Where the input of a command comes from, as in `Command`."""
-
-    source: str = ""
-    body: str | None = None
-    files: tuple[str, ...] = ()
-
-
-_NO_INPUT = _Input()
-_PIPE = _Input("pipe")
-
-
 class Walked(NamedTuple):
     """
     Every simple command that a script may run, in the order in which bash comes to them, and whether (*lasting*) that
@@ -79,7 +67,7 @@ def walk(script: Script, text: str, around: Surroundings, links: Links, folders:
         folders: Where it may be started.
     """
     walker = _Walker(text, around, links)
-    walker.script(script, State(folders, folders, {}), _NO_INPUT)
+    walker.script(script, State(folders, folders, {}), NO_INPUT)
     return Walked(walker.steps, not walker.has_moved)
 
 
@@ -94,8 +82,8 @@ class _Walker:
         self._looking = False
         self._looks = 0
         self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
-        self._input = _NO_INPUT
-        self._own_input = _NO_INPUT  # the shell's, once it has given itself another
+        self._input = NO_INPUT
+        self._own_input = NO_INPUT  # the shell's, once it has given itself another
         self._around: tuple[Redirect, ...] = ()  # what the compound commands around write to, and the shell itself
 
     @property
@@ -105,7 +93,7 @@ class _Walker:
 
     # Scripts.
 
-    def script(self, script: Script, state: State, source: _Input) -> Ends:
+    def script(self, script: Script, state: State, source: Input) -> Ends:
         """Walk *script*; what it leaves behind."""
         ends = Ends(state, None)
         begin = last = state  # the shell where the list began, and where it was last
@@ -120,7 +108,7 @@ class _Walker:
             background = item.background
         return Ends(begin, None) if background else ends
 
-    def _listed(self, item: Item, before: Ends, last: State, source: _Input) -> Ends:
+    def _listed(self, item: Item, before: Ends, last: State, source: Input) -> Ends:
         """A further pipeline of a list: what stands behind ``&&`` runs if the list succeeded so far."""
         if item.operator == "||":
             ends = self._pipeline(item, before.failed or last, source)
@@ -128,15 +116,17 @@ class _Walker:
         ends = self._pipeline(item, before.ok or last, source)
         return Ends(ends.ok, joined(before.failed, ends.failed))
 
-    def _pipeline(self, item: Item, state: State, source: _Input) -> Ends:
+    def _pipeline(self, item: Item, state: State, source: Input) -> Ends:
         if len(item.nodes) == 1:
             ends = self._node(item.nodes[0], state, source)
             return Ends(ends.failed, ends.ok) if item.negated else ends
-        for i, node in enumerate(item.nodes):
-            self._apart(node, state, _PIPE if i else source)
+        for node, pipe in zip(item.nodes, (*item.pipes, ""), strict=True):
+            begin = len(self.steps)
+            self._apart(node, state, source)
+            source = piped(self.steps[begin:], pipe, simple=type(node) is Simple)
         return Ends(state, state)
 
-    def _apart(self, node: Node, state: State, source: _Input) -> None:
+    def _apart(self, node: Node, state: State, source: Input) -> None:
         """A command that runs in a subshell: nothing of it stays."""
         if not self._looking:
             with self._subshell():
@@ -150,20 +140,21 @@ class _Walker:
         yield
         self._loops, self._own_input, self._around = kept
 
-    def _node(self, node: Node, state: State, source: _Input) -> Ends:
+    def _node(self, node: Node, state: State, source: Input) -> Ends:
         return self._simple(node, state, source) if type(node) is Simple else self._compound(node, state, source)  # type: ignore[arg-type]  # there are two
 
     # Compound commands.
 
-    def _compound(self, node: Compound, state: State, source: _Input) -> Ends:
-        self._input, around = source, self._around
+    def _compound(self, node: Compound, state: State, source: Input) -> Ends:
+        self._input = source = shared(source)
+        around = self._around
         source = self._redirected(node.redirects, node.span, state, source)
         inside = len(self._around)
         ends = self._inside(node, state, source)
         self._around = (*around, *self._around[inside:])  # an `exec` in it redirects what follows
         return ends
 
-    def _inside(self, node: Compound, state: State, source: _Input) -> Ends:
+    def _inside(self, node: Compound, state: State, source: Input) -> Ends:
         if node.kind == "subshell":
             if not self._looking:
                 with self._subshell():
@@ -176,8 +167,8 @@ class _Walker:
         return self._case(node, state, source) if node.kind == "case" else self._loop(node, state, source)
 
     def _redirected(
-        self, redirects: tuple[Redirection, ...], span: tuple[int, int], state: State, source: _Input
-    ) -> _Input:
+        self, redirects: tuple[Redirection, ...], span: tuple[int, int], state: State, source: Input
+    ) -> Input:
         """The redirections of a whole compound command: a step without words."""
         if not redirects:
             return source
@@ -187,9 +178,9 @@ class _Walker:
         if command.redirects:
             self._note(command, state.folders, state.folders)
             self._around += tuple(filter(_WRITES, command.redirects))
-        return _Input(command.stdin, None, command.files)
+        return Input(command.stdin, None, command.files)
 
-    def _if(self, node: Compound, state: State, source: _Input) -> Ends:
+    def _if(self, node: Compound, state: State, source: Input) -> Ends:
         ok: State | None = None
         failed: State | None = None
         start: State | None = state
@@ -205,7 +196,7 @@ class _Walker:
             ok, failed = joined(ok, body.ok), joined(failed, body.failed)
         return Ends(joined(ok, start), failed)
 
-    def _case(self, node: Compound, state: State, source: _Input) -> Ends:
+    def _case(self, node: Compound, state: State, source: Input) -> Ends:
         self._compare(node.words or (), state)
         ok: State | None = state
         failed: State | None = None
@@ -224,7 +215,7 @@ class _Walker:
 
     # Loops.
 
-    def _loop(self, node: Compound, state: State, source: _Input) -> Ends:
+    def _loop(self, node: Compound, state: State, source: Input) -> Ends:
         head = state
         values: Values | None = None
         if node.kind == "for":
@@ -240,7 +231,7 @@ class _Walker:
         return self._after(node, head, ends, left)
 
     def _settled(
-        self, node: Compound, head: State, values: Values | None, source: _Input
+        self, node: Compound, head: State, values: Values | None, source: Input
     ) -> tuple[State, Ends, State | None]:
         """The shell at the head of a loop, however often it has gone round; with what the last round gave."""
         looking, self._looking = self._looking, True
@@ -256,7 +247,7 @@ class _Walker:
         head = head.lost()
         return head, Ends(head, head), None
 
-    def _round(self, node: Compound, head: State, values: Values | None, source: _Input) -> tuple[Ends, State | None]:
+    def _round(self, node: Compound, head: State, values: Values | None, source: Input) -> tuple[Ends, State | None]:
         """Once round: the condition's ends for ``while``, the body's for ``for``, and where it was left early."""
         branch = node.branches[0]
         self._loops.append(None)
@@ -289,12 +280,13 @@ class _Walker:
 
     # Simple commands.
 
-    def _simple(self, node: Simple, state: State, source: _Input) -> Ends:
+    def _simple(self, node: Simple, state: State, source: Input) -> Ends:
         if self._looking:
             self._looks += 1
-        self._input = source
+        self._input = shared(source)
         source = source if source.source else self._own_input
-        command = Command([], self._written(node), None, None, source.source, source.body, source.files, self._around)
+        command = Command([], self._written(node), None, None, source.source, source.body, source.files)
+        command.around, command.sender = self._around, source.sender
         forms = self._expander.commands(node.words, state, few=len(self.steps) > _MANY_STEPS)
         for redirect in node.redirects:
             self._redirect(redirect, command, state)
@@ -336,7 +328,7 @@ class _Walker:
     def _redirect_itself(self, command: Command) -> None:
         """``exec < a > b``: what follows reads and writes these."""
         if command.files:
-            self._own_input = _Input(command.stdin, None, command.files)
+            self._own_input = Input(command.stdin, None, command.files)
         self._around += tuple(filter(_WRITES, command.redirects))
 
     def _leaves_loop(self, words: list[str], state: State) -> None:

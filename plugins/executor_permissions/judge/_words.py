@@ -108,6 +108,7 @@ class Command:
         body: The text of a here-document that has nothing to expand.
         files: Those that its input is from, by redirections of its own or around it.
         around: The redirections that write, of what stands around it.
+        sender: The simple command whose output is its input, by a pipe between these two alone.
         program: As `program_of` says.
         parts: What `parts_of` found once it was asked.
         inside: What `look_inside` found once it was asked.
@@ -121,6 +122,7 @@ class Command:
     body: str | None
     files: tuple[str, ...]
     around: tuple[Redirect, ...]
+    sender: Command | None
     program: str | None = field(init=False, repr=False, compare=False)
     parts: Sequence[Command] | None = field(init=False, repr=False, compare=False)
     inside: Inside | None = field(init=False, repr=False, compare=False)
@@ -135,6 +137,7 @@ class Command:
         body: str | None = None,
         files: tuple[str, ...] = (),
         around: tuple[Redirect, ...] = (),
+        sender: Command | None = None,
     ) -> None:
         self.words = words
         self.text = text
@@ -144,6 +147,7 @@ class Command:
         self.body = body
         self.files = files
         self.around = around
+        self.sender = sender
         first = words[0] if words else None
         self.program = first if type(first) is str and "/" not in first else program_of(words)
         self.parts = self.inside = None

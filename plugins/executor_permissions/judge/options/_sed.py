@@ -123,8 +123,10 @@ class _Script:
         return self.text[start : self.at - 1]
 
     def _text(self) -> None:
-        """The text of ``a``, ``i`` and ``c``: to the end of the line; a line that goes on is not understood."""
-        if "\\" in self._line():
+        r"""The text of ``a``, ``i`` and ``c``, or of ``a\``: one line; more are not understood."""
+        line = self._line().strip(" \t")
+        text = line.removeprefix("\\")
+        if "\\" in text or (text != line and not text):
             raise _NotUnderstoodError
 
     def _addresses(self) -> None:

@@ -260,7 +260,7 @@ PROGRAMS: dict[str, Entry] = {
         "writer",
         "Info-ZIP UnZip 6.0",
         "read text*",
-        "-l -v -t -z -p -c -q -qq -o -n -u -f -j -C -L -a -aa -Z -Z1 -lq -ql -qo -oq -x --help --version",
+        "-l -v -t -z -p -c -q -qq -o -n -u -f -j -C -L -a -aa -Z -Z1 -lq -ql -tq -qt -qo -oq -x --help --version",
         asks="-d:write -K -X -W -P: -T -M",
         traits="exact open",
     ),
