@@ -32,7 +32,6 @@ CHANGING = {  # the dataclasses that grow or are filled in: everything else is a
     "executor_permissions.judge._tokens.TokenPattern",
     "executor_permissions.judge._words.Inner",
     "executor_permissions.judge._words.Inside",
-    "executor_permissions.judge._walk._Input",
     "executor_permissions.judge._words.Command",
     "executor_permissions.judge._words.Reading",
     "executor_permissions.judge._words.Redirect",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from executor_permissions.judge._walk import Step
     from executor_permissions.judge._words import Command
 
 
-@dataclass(slots=True)
-class Input:
+class Input(NamedTuple):
     """As the attributes of `Command` say: ``stdin``, ``body``, ``files``, ``sender``."""
 
     source: str = ""
