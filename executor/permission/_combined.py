@@ -37,6 +37,11 @@ def combined(one: Decision, other: Decision | None) -> Decision:
     )
 
 
+def in_order(opinion: Decision, decision: Decision) -> tuple[Decision, Decision]:
+    """The hooks' opinion and the plugin's decision; a hook's question is not the plugin's to answer by itself."""
+    return (opinion, decision) if opinion.verdict == "ask" else (decision, opinion)
+
+
 def narrower(one: Profile | None, other: Profile | None) -> Profile | None:
     """The narrower of two boxes, None being none."""
     if one is None or other is None:

@@ -60,3 +60,9 @@ def told_by(answer: Answer, asked_because: str) -> dict[str, Any]:
         "error": ("error", f"asking failed{said}"),
     }.get(answer.word, ("user_denied", f"the user said no{said}"))
     return {"method": method, "reason": reason}
+
+
+def odd_answer(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:
+    """The reason, and the error, for what a plugin's *method* gave that is not what is *wanted* of it."""
+    error = TypeError(f"{method} gave {answer!r} instead of {wanted}")
+    return str(error), error

@@ -17,8 +17,8 @@ from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
 from executor.errors import PermissionDeniedError
-from executor.permission._combined import box_of, combined
-from executor.permission._entry import allowed_by, entry_of, told_by
+from executor.permission._combined import box_of, combined, in_order
+from executor.permission._entry import allowed_by, entry_of, odd_answer, told_by
 from executor.permission._pause import Asking
 from executor.permission._standing import standing_of
 from executor.values import Decision, ToolCall, Verdict
@@ -131,7 +131,7 @@ class Gate:
             decision = self._decided(self.plugin, call, arguments, noted=False)
         except PermissionDeniedError as error:
             return error.decision
-        return decision if opinion is None else combined(*_in_order(opinion, decision))
+        return decision if opinion is None else combined(*in_order(opinion, decision))
 
     def _collect(
         self, call: CallState, arguments: dict[str, Any], opinions: Sequence[Opinion], *, noted: bool = True
@@ -173,11 +173,11 @@ class Gate:
         if self._settles:  # also where a hook asks: what answers for a person is counted as well
             decision = self._used(plugin, call, arguments, decision)
         if opinion is not None:
-            decision = combined(*_in_order(opinion, decision))
+            decision = combined(*in_order(opinion, decision))
         if decision.verdict == "allow":
             return self._allow(call, arguments, decision)
         question = _request(call, arguments), decision, self._context(call)
-        settle = partial(self._settle, call, arguments)
+        settle = partial(self._settle, call, arguments, plugin)
         if call.blocking:
             return settle(self._tried(call, arguments, lambda: plugin.ask(*question)))
         later = getattr(plugin, "ask_later", None)
@@ -206,7 +206,7 @@ class Gate:
         except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
             self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
         if not isinstance(decision, Decision) or decision.verdict not in ("allow", "ask", "deny"):
-            self._fail(call, arguments, *_odd("decide", decision, "a Decision"), noted=noted)
+            self._fail(call, arguments, *odd_answer("decide", decision, "a Decision"), noted=noted)
         if decision.verdict == "deny":
             self._deny(call, arguments, decision, noted=noted)
         return decision
@@ -233,16 +233,25 @@ class Gate:
         except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
             self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
 
-    def _settle(self, call: CallState, arguments: dict[str, Any], answer: object) -> Verdict:
-        """What a person's answer, as the plugin gives it, means."""
+    def _settle(self, call: CallState, arguments: dict[str, Any], plugin: PermissionPlugin, answer: object) -> Verdict:
+        """What a person's answer, as *plugin* gives it, means."""
         if isinstance(answer, BaseException):
             self._fail(call, arguments, str(answer) or type(answer).__name__, answer)
         if not isinstance(answer, Verdict):
-            self._fail(call, arguments, *_odd("ask", answer, "a Verdict"))
+            self._fail(call, arguments, *odd_answer("ask", answer, "a Verdict"))
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
+        if answer.arguments is None:  # others are judged anew in any case
+            self._heed_later(call, arguments, plugin)
         verdict = self._pass(call, arguments, answer.info or {}, answer.arguments, answer.confine)
         return replace(verdict, by_person=True) if answer.by_person else verdict
+
+    def _heed_later(self, call: CallState, arguments: dict[str, Any], asked_by: object) -> None:
+        """What a plugin forbids that was put in the place of *asked_by* while a person was asked stays forbidden."""
+        if self.checking is not None and self.checking is not asked_by:  # asking it is making it decide: a wait
+            self._fail(call, arguments, "another permission plugin was set while a person was asked: call it again")
+        if self.plugin is not None and self.plugin is not asked_by:
+            self._decided(self.plugin, call, arguments)
 
     def _check(
         self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], opinion: Decision | None
@@ -251,19 +260,18 @@ class Gate:
         asked = opinion is not None and opinion.verdict == "ask"
         if opinion is not None and asked:
             approval = self._approval(call, arguments, opinion)
-            self._answered(
-                call, arguments, opinion, self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
-            )
+            answered = self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
+            self._answered(call, arguments, opinion, plugin, answered)
         answer = self._tried(
             call,
             arguments,
             lambda: plugin.check_permission(call.tool.id, copy_checked(arguments), self._context(call), call.id),
         )
         if not isinstance(answer, tuple) or len(answer) != 2:
-            self._fail(call, arguments, *_odd("check_permission", answer, "(bool, dict)"))
+            self._fail(call, arguments, *odd_answer("check_permission", answer, "(bool, dict)"))
         allowed, info = answer[0], answer[1] if answer[1] is not None else {}
         if not isinstance(allowed, bool) or not isinstance(info, Mapping):
-            self._fail(call, arguments, *_odd("check_permission", answer, "(bool, dict)"))
+            self._fail(call, arguments, *odd_answer("check_permission", answer, "(bool, dict)"))
         if not allowed:
             self._refuse(call, arguments, info)
         edited = info.get("modified_args") if info.get("was_edited") else None
@@ -271,15 +279,18 @@ class Gate:
 
     def _by_inbox(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict | Pause:
         approval, inbox = self._approval(call, arguments, decision), self._inbox()
-        settle = partial(self._answered, call, arguments, decision)
+        settle = partial(self._answered, call, arguments, decision, self.plugin)
         if call.blocking:
             return settle(inbox.ask(approval, timeout=ASK_SECONDS, cancel=token_of(call)))
         return Asking(partial(inbox.put, approval, timeout=ASK_SECONDS, cancel=token_of(call)), settle)
 
-    def _answered(self, call: CallState, arguments: dict[str, Any], decision: Decision, answer: Answer) -> Verdict:
+    def _answered(
+        self, call: CallState, arguments: dict[str, Any], decision: Decision, asked_by: object, answer: Answer
+    ) -> Verdict:
         info = told_by(answer, decision.reason)
         if not answer.allowed:
             self._refuse(call, arguments, info)
+        self._heed_later(call, arguments, asked_by)
         return self._pass(call, arguments, info, None, box_of(decision, seen=True))
 
     def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
@@ -379,17 +390,6 @@ class Gate:
     ) -> None:
         told = {"allowed": allowed, **{key: info[key] for key in ("reason", "method", "confine") if key in info}}
         record("permission-check", {"tool": call.tool.id, "call_id": call.id, "args": arguments, **told, **call.notes})
-
-
-def _in_order(opinion: Decision, decision: Decision) -> tuple[Decision, Decision]:
-    """The hooks' opinion and the plugin's decision; a hook's question is not the plugin's to answer by itself."""
-    return (opinion, decision) if opinion.verdict == "ask" else (decision, opinion)
-
-
-def _odd(method: str, answer: object, wanted: str) -> tuple[str, TypeError]:
-    """The reason, and the error, for an answer that is not one."""
-    error = TypeError(f"{method} gave {answer!r} instead of {wanted}")
-    return str(error), error
 
 
 def _request(call: CallState, arguments: dict[str, Any]) -> ToolCall:

@@ -390,6 +390,45 @@ def test_a_plugins_no_is_its_own_decision():
     assert judging.records == checked(allowed=False, reason="never", method="blacklist")
 
 
+class Replaced(TwoSteps):
+    """Another plugin is put in its place while it asks a person, who says yes."""
+
+    def __init__(self, decision, by, arguments=None):
+        super().__init__(decision, verdict=Verdict(True, arguments, {"reason": "ok", "method": "user_approved"}))
+        self.by, self.gate = by, None
+
+    def ask(self, call, decision, context):
+        self.gate.use(self.by, None)
+        return super().ask(call, decision, context)
+
+
+def replaced(by, **settings):
+    plugin = Replaced(ASK, by, **settings)
+    judging = Judging(plugin=plugin)
+    plugin.gate = judging.gate
+    return judging
+
+
+@pytest.mark.parametrize("later", [TwoSteps(ALLOW), TwoSteps(ASK), None], ids=["allows", "asks", "nobody"])
+def test_a_yes_holds_where_the_plugin_that_is_set_meanwhile_does_not_forbid_the_call(later):
+    assert replaced(later).judge().info["method"] == "user_approved"
+
+
+def test_what_a_plugin_forbids_that_is_set_while_a_person_is_asked_does_not_run():
+    assert replaced(TwoSteps(DENY)).denied().decision is DENY
+    older = Checking((True, {}))
+    assert replaced(older).denied().message.endswith("was set while a person was asked: call it again")
+    assert older.asked == []
+    # Of arguments of the person's own it is asked about these.
+    assert replaced(TwoSteps(DENY), arguments={"b": 2}).judge().arguments == {"b": 2}
+
+
+def test_a_plugin_that_is_set_while_a_hooks_question_is_open_is_heard():
+    judging = Judging(ASK)
+    judging.desk.ask = lambda *_, **__: judging.gate.use(TwoSteps(DENY), None) or Answer("yes")
+    assert judging.denied().decision is DENY
+
+
 def test_what_a_person_edited_and_its_marks_are_passed_on():
     info = {"reason": "ok", "method": "user_approved", "was_edited": True, "rule": "r", "other": "not shown"}
     verdict = Judging(plugin=TwoSteps(ASK, verdict=Verdict(True, {"b": 2}, info))).judge()
