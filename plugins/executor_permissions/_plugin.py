@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from executor import Approval, Channel, Tool
     from executor.approval import Inbox, Scope
-    from executor_permissions.ask._suspensions import Suspension
+    from executor_permissions.ask._suspensions import Everybody, Suspension
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
     from executor_permissions.store._sessions import SessionRules
@@ -302,8 +302,8 @@ class PermissionPlugin:
         self._questions.policy = None
         self.new_session()
 
-    def suspensions(self) -> dict[str | None, tuple[Suspension, ...]]:
-        """Which questions are skipped for now, by agent."""
+    def suspensions(self) -> dict[str | Everybody | None, tuple[Suspension, ...]]:
+        """Which questions are skipped for now, by agent; `Everybody` stands for whoever calls."""
         return self._questions.suspensions.all()
 
     def audit(self) -> list[dict[str, Any]]:

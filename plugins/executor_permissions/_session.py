@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor_permissions.ask._questions import Questions
-    from executor_permissions.ask._suspensions import Suspension
+    from executor_permissions.ask._suspensions import Everybody, Suspension
     from executor_permissions.store._grants import GrantBook
     from executor_permissions.store._load import Policy
     from executor_permissions.store._sessions import SessionFile
@@ -176,7 +176,7 @@ class Session:
             "effective_default": policy.default if policy is not None else "deny",
             "is_suspended": bool(everybody),
             "suspension_scope": next((kind for kind in _SCOPES if kind in everybody), None),
-            "suspended": {agent or "": list(kinds) for agent, kinds in held.items()},
+            "suspended": {_shown(agent): list(kinds) for agent, kinds in held.items()},
             "grants": [grant.to_dict() for grant in self._grants.all() if grant.scope == "session"],
         }
 
@@ -217,3 +217,10 @@ class Session:
             suspensions.suspend(EVERYBODY, rules.suspended)  # type: ignore[arg-type]  # as above
         self._rules = rules
         return rules
+
+
+def _shown(agent: str | Everybody | None) -> str:
+    """Whose suspension it is, in one word; an agent of everybody's name is put in quotes."""
+    if agent is EVERYBODY:
+        return EVERYBODY.value
+    return repr(agent) if agent == EVERYBODY.value else agent or ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Literal
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal
 
 from executor_permissions._forked import of_this_process
 
@@ -12,7 +13,15 @@ if TYPE_CHECKING:
     from executor_permissions.store._load import Policy
 
 Suspension = Literal["turn", "idle", "all"]
-EVERYBODY = "*"  # in place of an agent: whoever calls
+
+
+class Everybody(Enum):
+    """In place of an agent: whoever calls. It is no text, so that no agent can have its name."""
+
+    EVERYBODY = "*"
+
+
+EVERYBODY: Final = Everybody.EVERYBODY
 METHODS: dict[str, str] = {"turn": "turn_suspension", "idle": "idle_suspension", "all": "allow_all"}
 
 
@@ -20,26 +29,26 @@ class Suspensions:
     """Which questions are skipped, by agent. `_lock` guards them."""
 
     def __init__(self) -> None:
-        self._held: dict[str | None, set[Suspension]] = {}
+        self._held: dict[str | Everybody | None, set[Suspension]] = {}
         self._begin()
         of_this_process.add(self)
 
     def _begin(self) -> None:
         self._lock = threading.Lock()  # in the child of a fork a new one: whoever held it is in the parent
 
-    def suspend(self, agent: str | None, kind: Suspension) -> None:
+    def suspend(self, agent: str | Everybody | None, kind: Suspension) -> None:
         """Skip the questions about the calls of this agent, or of `EVERYBODY`."""
         with self._lock:
             self._held.setdefault(agent, set()).add(kind)
 
-    def resume(self, *kinds: Suspension, agent: str | None = None) -> None:
+    def resume(self, *kinds: Suspension, agent: str | Everybody | None = None) -> None:
         """Skip them no longer: for *agent*, or by default whoever calls."""
         with self._lock:
             for name, held in self._held.items():
                 if agent is None or name == agent:
                     held.difference_update(kinds)
 
-    def all(self) -> dict[str | None, tuple[Suspension, ...]]:
+    def all(self) -> dict[str | Everybody | None, tuple[Suspension, ...]]:
         """What is suspended, by agent."""
         with self._lock:
             return {agent: tuple(sorted(kinds)) for agent, kinds in self._held.items() if kinds}

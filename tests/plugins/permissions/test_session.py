@@ -104,6 +104,14 @@ def test_a_suspension_skips_questions_of_everybody_until_it_ends(make, kind, end
     assert not plugin.session.status()["is_suspended"]
 
 
+def test_no_agent_has_the_name_that_stands_for_everybody(make):
+    plugin = make(channel=lambda approval: "all" if approval.details["agent"] == "*" else "no")
+    assert plugin.check_permission("tool", {}, {"agent": "*"})[0]
+    assert not plugin.check_permission("tool", {}, {"agent": "b"})[0]
+    status = plugin.session.status()
+    assert (status["is_suspended"], status["suspended"]) == (False, {"'*'": ["all"]})
+
+
 def test_a_suspension_outlives_what_does_not_end_it(make):
     plugin = make()
     plugin.session.suspend("idle")
