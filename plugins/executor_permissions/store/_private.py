@@ -122,7 +122,8 @@ def write_private(path: Path, value: Any) -> None:
         with suppress(OSError):  # a folder that cannot be written: the new file is not there
             new.unlink()
         if isinstance(error, OSError) and error.errno is not None:  # one of the system's
-            error.filename, error.filename2 = str(path), None  # a full disk names no file
+            error.filename = str(path)  # a full disk names no file
+            del error.filename2  # None would be shown as a name
         raise
 
 

@@ -3,11 +3,14 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -292,6 +295,17 @@ def test_what_went_wrong_is_told_though_somebody_has_taken_the_new_file_away(tmp
     with pytest.raises(OSError, match="the disk is full"):
         write_private(tmp_path / "a.json", {"a": 1})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["fsync", "rename"])
+def test_a_file_that_cannot_be_written_is_named_and_no_other_one(tmp_path, monkeypatch, where):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *(["new", None, "old"] if where == "rename" else []))
+
+    monkeypatch.setattr(*((_private.os, "fsync") if where == "fsync" else (Path, "replace")), full)
+    with pytest.raises(OSError, match="No space") as raised:
+        write_private(tmp_path / "a.json", {"a": 1})
+    assert str(raised.value) == f"[Errno 28] No space left on device: {str(tmp_path / 'a.json')!r}"
 
 
 def test_a_file_that_cannot_be_looked_for_is_not_one_that_is_missing(tmp_path):
