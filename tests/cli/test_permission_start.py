@@ -203,12 +203,50 @@ def test_import_makes_it_the_policy_when_it_is_told_to(run, foreign, own_file):
     assert run("permissions", "import", str(foreign), "--write").exit_code == 2
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"whitelist": []}', '{"defaultPolicy": "perhaps"}'])
-def test_what_is_no_policy_cannot_be_imported(run, tmp_path, own_file, content):
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "mend it there"),
+        ("[]", "not an object"),
+        ('{"whitelist": []}', "write an object"),
+        ('{"defaultPolicy": "perhaps"}', "is no verdict"),
+        ("[" * 100_000, "write a flat object"),
+        ('{"_why": NaN}', "is no JSON"),
+        # Of two the last one would be read, and what the first one forbids would be gone.
+        ('{"blacklist": {"tools": ["a"]}, "blacklist": {}, "defaultPolicy": "allow"}', "stands twice"),
+        ('{"blacklist": {"tools": ["a"], "tools": []}, "defaultPolicy": "allow"}', "stands twice"),
+        ('{"blackList": {"tools": ["a"]}, "defaultPolicy": "allow"}', "did you mean 'blacklist'?"),
+    ],
+)
+def test_what_is_no_policy_cannot_be_imported(run, tmp_path, own_file, content, told):
     path = tmp_path / "foreign.json"
     path.write_text(content)
-    assert run("permissions", "import", str(path), "--write").exit_code == 2
+    ended = run("permissions", "import", str(path), "--write")
+    assert ended.exit_code == 2
+    assert told in ended.stderr
+    assert str(path) in ended.stderr
     assert not own_file.exists()
+
+
+NULLS = '{"_why": "mine", "whitelist": null, "blacklist": {"_why": "x", "patterns": null, "tools": ["a"]}}'
+
+
+def test_what_is_null_in_a_file_that_is_imported_is_not_there(run, tmp_path, own_file):
+    path = tmp_path / "foreign.json"
+    path.write_text(NULLS)
+    assert run("permissions", "import", str(path), "--write").exit_code == 0
+    assert json.loads(own_file.read_text()) == {
+        "_why": "mine", "blacklist": {"_why": "x", "tools": ["a"]}, "defaultPolicy": "deny",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "name"), [((), "whitelist"), (("--deny",), "blacklist")])
+def test_a_rule_is_added_to_what_is_null(run, own_file, option, name):
+    own_file.parent.mkdir(parents=True)
+    own_file.write_text(NULLS)
+    assert run("permissions", "add", *option, "ls *").exit_code == 0
+    assert json.loads(own_file.read_text())[name]["patterns"] == ["ls *"]
+    assert run("permissions", "remove", *option, "ls *").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
 from executor_permissions.judge._rules import LISTS, ListName
+from executor_permissions.store._content import without_nulls
 from executor_permissions.store._load import Policy, default_state_dir, files_above, policy_file, project_file
 from executor_permissions.store._private import locked, write_private
 from executor_permissions.store._source import read_source
@@ -130,7 +131,7 @@ def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tu
         content: dict[str, Any] = {"version": "1.1"}
         if path.exists():
             Policy.load(path)
-            content = json.loads(path.read_text(encoding="utf-8-sig"))
+            content = without_nulls(json.loads(path.read_text(encoding="utf-8-sig")))
         elif free:
             content["whitelist"] = {"tools": list(free)}
         changed = change(content)

@@ -15,13 +15,13 @@ from executor_permissions._boxes import every_box
 from executor_permissions.commands._edit import rules_of
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._check import KEYS
-from executor_permissions.store._lines import find_lines
+from executor_permissions.store._content import without_nulls
 from executor_permissions.store._load import Policy, find_project, policy_file
 from executor_permissions.store._private import write_private
-from executor_permissions.store._source import Source
+from executor_permissions.store._source import checked, read_unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
 
 def starter(free: Collection[str] = ()) -> dict[str, Any]:
@@ -87,10 +87,12 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
     """
     if write:
         refuse_below_a_call()
-    content, notes = _converted(file)
+    source = read_unchecked(file)
+    content, notes = _converted(source.value)
+    source.value = content
+    checked(source)
     policy = Policy.from_dict(content)
     path = _new_file() if write else None
-    source = Source(content, file, find_lines(file.read_text(encoding="utf-8-sig")))
     rows = [
         (rule.list, rule.key, rule.rule, read_as(rule.list, rule.key, rule.rule), rule.where)
         for rule in rules_of(source)
@@ -109,21 +111,22 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
         app.screen.note(f"{path} was written")
 
 
-def _converted(file: Path) -> tuple[dict[str, Any], list[str]]:
-    """The file's content as it is meant, and what had to be said about it. Raises CliError."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
-        raise CliError(f"{file}: it cannot be read as JSON: {error}") from error
+def _converted(content: Any) -> tuple[Any, list[str]]:
+    """The content of a file as it is meant, and what had to be said about it; what is no object stays what it is."""
     if not isinstance(content, dict):
-        raise CliError(f"{file}: it is no policy: a JSON object is wanted")
-    kept = {key: value for key, value in content.items() if key in KEYS and value is not None}
-    notes = [f"{key}: it is not known here, and left out" for key in _left_out(content)]
+        return content, []
+    unknown = [key for key, value in content.items() if value is not None and _is_of_others(key)]
+    kept = {key: value for key, value in without_nulls(content).items() if key not in unknown}
+    notes = [f"{key}: it is not known here, and left out" for key in unknown]
     if "defaultPolicy" not in kept:
         kept["defaultPolicy"] = "deny"
         notes.append('defaultPolicy: it is not said, which meant "deny" there, and is written down as that')
     return kept, notes
 
 
-def _left_out(content: Mapping[str, Any]) -> list[str]:
-    return [key for key, value in content.items() if key not in KEYS and not key.startswith("_") and value is not None]
+def _is_of_others(key: str) -> bool:
+    """Whether another program's key: neither one of ours, nor a comment, nor one of ours that is misspelt."""
+    import difflib  # wanted by this command only
+
+    ours = [known.casefold() for known in KEYS]
+    return not key.startswith("_") and not difflib.get_close_matches(key.casefold(), ours, cutoff=0.85)

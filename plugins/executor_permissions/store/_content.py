@@ -41,6 +41,15 @@ def without_comments(value: Any) -> Any:
     return content
 
 
+def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a policy file, its comments too, without the keys and parts of lists that are not there: null."""
+    content = {key: item for key, item in value.items() if item is not None}
+    for name in LISTS:
+        if isinstance(content.get(name), Mapping):
+            content[name] = {key: item for key, item in content[name].items() if item is not None}
+    return content
+
+
 def _stripped(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value

@@ -96,6 +96,18 @@ def read_source(path: Path) -> Source:
     Raises:
         PermissionConfigError: It is missing, unreadable, no regular file, no JSON, or no policy.
     """
+    source = read_unchecked(path)
+    checked(source)
+    return source
+
+
+def read_unchecked(path: Path) -> Source:
+    """
+    The content of a file as it stands there: `checked` says whether it is a policy.
+
+    Raises:
+        PermissionConfigError: It is missing, unreadable, no regular file, or no JSON.
+    """
     try:
         with open(path, "rb", opener=regular_only) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
@@ -127,9 +139,7 @@ def read_source(path: Path) -> Source:
         ) from error
     import hashlib  # with OpenSSL 3 ms, for those who have a policy
 
-    source = Source(value, path, find_lines(text), hashlib.sha256(data).hexdigest())
-    checked(source)
-    return source
+    return Source(value, path, find_lines(text), hashlib.sha256(data).hexdigest())
 
 
 def _json_mend(error: json.JSONDecodeError) -> str:
