@@ -493,6 +493,39 @@ def test_a_question_that_was_put_ends_once_by_time_or_cancel():
     assert len(answers) == 2
 
 
+@pytest.mark.parametrize("ends", ["time", "cancel"])
+def test_a_question_ends_while_a_surface_takes_its_time_to_show_it(ends):
+    class Slow(Surface):
+        def ask(self, approval, answer):
+            super().ask(approval, answer)
+            let_go.wait(30)
+
+    clock, slow, token, answers, let_go = Clock(), Slow(), CancelToken(), [], threading.Event()
+    inbox = Inbox(clock.at)
+    inbox.add_channel("slow", slow)
+    approval = question()
+    asking = threading.Thread(target=inbox.put, args=(approval, answers.append), kwargs={"timeout": 9, "cancel": token})
+    asking.start()
+    assert slow.shown.acquire(timeout=10)
+    clock.strike() if ends == "time" else token.cancel()
+    assert [answer.word for answer in answers] == ["timeout" if ends == "time" else "cancelled"]
+    assert slow.asked[approval.id]("yes") is False
+    let_go.set()
+    asking.join(10)
+    assert slow.withdrawn == [approval.id]
+    assert clock.due == []
+
+
+def test_what_was_cancelled_before_it_is_put_is_shown_to_nobody():
+    surface, token, answers = Surface(), CancelToken(), []
+    inbox = Inbox()
+    inbox.add_channel("s", surface)
+    token.cancel()
+    inbox.put(question(), answers.append, cancel=token)
+    assert [answer.word for answer in answers] == ["cancelled"]
+    assert (surface.asked, inbox.pending()) == ({}, [])
+
+
 def test_a_question_that_was_put_and_reaches_nobody_is_answered_at_once():
     answers = []
     Inbox().put(question(), answers.append, timeout=10)

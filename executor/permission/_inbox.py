@@ -281,22 +281,22 @@ class Inbox:
         """
         waiter = Waiter(on_answer)
         question, joined = self._open_or_join(approval, waiter, takes)
-        if not joined:
+        undo = []  # before anything is shown: a surface may take its time for that, which the question does not have
+        if timeout is not None:
+            timed_out = partial(self._leave, question, waiter, Answer("timeout"))
+            undo.append(self._at(time.monotonic() + timeout, timed_out))
+        if cancel is not None:
+            undo.append(cancel.on_cancel(partial(self._leave, question, waiter, Answer("cancelled"))))
+        with self._lock:
+            if waiter in question.waiting:
+                waiter.undo, undo = undo, []
+            wanted = bool(question.waiting)
+        for fn in undo:  # it has ended meanwhile
+            fn()
+        if wanted and not joined:
             if elsewhere or (elsewhere is None and channels is None):
                 question.elsewhere = self._elsewhere if self._only is None else None
             self._show(question, channels)
-        if question.answer is None:
-            undo = []
-            if timeout is not None:
-                timed_out = partial(self._leave, question, waiter, Answer("timeout"))
-                undo.append(self._at(time.monotonic() + timeout, timed_out))
-            if cancel is not None:
-                undo.append(cancel.on_cancel(partial(self._leave, question, waiter, Answer("cancelled"))))
-            with self._lock:
-                if waiter in question.waiting:
-                    waiter.undo, undo = undo, []
-            for fn in undo:  # it was answered meanwhile
-                fn()
         return partial(self._leave, question, waiter, None)
 
     def _open_or_join(

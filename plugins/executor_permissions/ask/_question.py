@@ -99,7 +99,7 @@ class Waiting:
     A channel that is shown a question only while that needs an answer.
 
     Args:
-        lock: Held while others are answered: a question that was answered meanwhile is not shown.
+        lock: Held while others are answered: a question that was answered by then is not shown.
         asked: The question.
         channel: The surface itself.
     """
@@ -112,10 +112,11 @@ class Waiting:
     def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
         """Show the question on the channel behind this one, unless it is answered already."""
         with self._lock:
-            if self._asked.rejudged is None:
-                self._channel.ask(approval, answer)
-                return
-        answer(BY_POLICY)
+            freed = self._asked.rejudged is not None
+        if freed:
+            answer(BY_POLICY)
+        else:  # not under the lock: the channel may wait for a thread that gives an answer just now
+            self._channel.ask(approval, answer)
 
     def withdraw(self, approval_id: str) -> None:
         """Take it back there."""

@@ -37,8 +37,8 @@ class Questions:
     """
     Puts calls to people, and acts on what they answer.
 
-    `_lock` guards the open questions. Grants are written and channels are shown a question under it, so that an answer
-    is acted upon before the next question is shown; nobody is waited for.
+    `_lock` guards the open questions. Under it grants are written, and it is looked up whether a question is yet to be
+    shown, so that an answer is acted upon before the next one is. Nothing of somebody else's is called under it.
 
     Args:
         own: Stands for the plugin in its decisions; see `Judged`.

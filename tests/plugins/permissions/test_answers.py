@@ -10,7 +10,7 @@ from executor.approval import visible
 from executor_permissions import Policy
 from executor_permissions.ask._offer import Offer, offer, rules_for
 from executor_permissions.ask._show import difference, question
-from executor_permissions.ask._suspensions import Suspensions
+from executor_permissions.ask._suspensions import EVERYBODY, Suspensions
 from executor_permissions.judge._rules import Part
 
 OFFERS = [  # the command, what always remembers, and what never does if that is more
@@ -218,9 +218,9 @@ def test_suspensions_are_held_for_each_agent_until_they_end():
     assert (
         held.skips(None, Decision("ask", "", "default", None, (part("x")._replace(maybe_denied=True),)), policy) is None
     )
-    held.suspend("*", "turn")
+    held.suspend(EVERYBODY, "turn")
     assert held.skips("anybody", asked, policy) == "turn"
-    held.resume("turn", agent="*")
+    held.resume("turn", agent=EVERYBODY)
     assert held.skips("anybody", asked, policy) is None
     assert held.skips("a", asked, policy) == "turn"
     held.resume("turn", "idle")
