@@ -12,6 +12,7 @@ from executor_permissions._forked import of_this_process
 from executor_permissions.ask._payload import give
 
 _LOG = logging.getLogger("executor")
+SIDE_BY_SIDE = 50  # questions that others than a function of the host are shown at once: each takes a thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,33 +20,37 @@ if TYPE_CHECKING:
     from executor import Approval
 
 
-class OneByOne:
+class InTurn:
     """
-    Handles questions one after another, on a thread that lives as long as there are any. `_lock` guards the rest.
+    Handles questions as they come, each on a thread, so many at once; the threads live as long as there are any.
 
-    Whatever happens to one question, those behind it are put: a failure of any kind is a no to that one alone, and one
-    that is taken back while it is handled is left to its thread, which nobody waits for.
+    Whatever happens to one question, the others are put: a failure of any kind is a no to that one alone, and one that
+    is taken back while it is handled is left to its thread, which nobody waits for. `_lock` guards the rest.
+
+    Args:
+        name: Of the channel, for messages and threads.
+        at_once: How many are handled side by side; what comes then waits for an end of one of them.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, at_once: int) -> None:
         self._name = name
+        self._at_once = at_once
         self._begin()
         of_this_process.add(self)
 
     def _begin(self) -> None:
-        """Nothing waits; in the child of a fork again, where the thread and the questions of the parent are not."""
+        """Nothing waits; in the child of a fork again, where the threads and the questions of the parent are not."""
         self._lock = threading.Lock()
         self._waiting: list[tuple[Approval, Callable[[object], bool]]] = []
         self._withdrawn: dict[str, threading.Event] = {}
-        self._worker: object | None = None  # stands for the thread that goes on with what waits
-        self._handled: str | None = None  # the question that it handles
+        self._handled: dict[object, str | None] = {}  # by what stands for a thread: the question that it handles
 
     def ask(self, approval: Approval, answer: Callable[[object], bool]) -> None:
         """Queue the question."""
         with self._lock:
             self._waiting.append((approval, answer))
             self._withdrawn[approval.id] = threading.Event()
-            if self._worker is None:
+            if len(self._handled) < self._at_once:
                 self._start()
 
     def withdraw(self, approval_id: str) -> None:
@@ -53,33 +58,35 @@ class OneByOne:
         with self._lock:
             self._waiting = [entry for entry in self._waiting if entry[0].id != approval_id]
             gone = self._withdrawn.pop(approval_id, None)
-            if self._handled == approval_id:
-                self._worker = self._handled = None
-                if self._waiting:
-                    self._start()
+            left = [worker for worker, handled in self._handled.items() if handled == approval_id]
+            for worker in left:
+                del self._handled[worker]
+            if left and self._waiting:
+                self._start()
         if gone is not None:
             gone.set()
 
     def _start(self) -> None:
         """Go on with what waits, on another thread. `_lock` is held."""
-        self._worker = worker = object()
+        worker = object()
+        self._handled[worker] = None
         threading.Thread(target=self._serve, args=(worker,), name=f"executor-{self._name}", daemon=True).start()
 
     def _serve(self, worker: object) -> None:
         while True:
             with self._lock:
-                if self._worker is not worker:
+                if worker not in self._handled:
                     return
                 if not self._waiting:
-                    self._worker = None
+                    del self._handled[worker]
                     return
                 approval, answer = self._waiting.pop(0)
-                self._handled = approval.id
+                self._handled[worker] = approval.id
                 gone = self._withdrawn.setdefault(approval.id, threading.Event())
             said = self._tried(approval, gone)
             with self._lock:
-                if self._worker is worker:
-                    self._handled = None  # it may be taken back as it is answered
+                if worker in self._handled:
+                    self._handled[worker] = None  # it may be taken back as it is answered
             if not gone.is_set():
                 give(approval, said, answer)
 
@@ -102,7 +109,7 @@ class OneByOne:
         raise NotImplementedError
 
 
-class CallbackChannel(OneByOne):
+class CallbackChannel(InTurn):
     """
     Asks a function of the host, one question at a time.
 
@@ -111,7 +118,7 @@ class CallbackChannel(OneByOne):
     """
 
     def __init__(self, fn: Callable[[Approval], object]) -> None:
-        super().__init__("callback")
+        super().__init__("callback", at_once=1)
         self._fn = fn
 
     def handle(self, approval: Approval, gone: threading.Event) -> object:  # noqa: ARG002 -- the others wait for it

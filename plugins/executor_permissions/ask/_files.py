@@ -8,7 +8,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from executor.approval import Answer, NoChannelError
-from executor_permissions.ask._channels import OneByOne
+from executor_permissions.ask._channels import SIDE_BY_SIDE, InTurn
 from executor_permissions.ask._payload import told, understood
 from executor_permissions.store._load import default_state_dir
 from executor_permissions.store._private import private_folder, read_or_make_secret, write_private
@@ -23,7 +23,7 @@ POLL_SECONDS = 0.2  # how often the channel looks for an answer of another proce
 _MAX_REPLY = 1 << 20
 
 
-class FileChannel(OneByOne):
+class FileChannel(InTurn):
     """
     Questions as files for another process: ``requests/ID.json``, answered by ``responses/ID.json``.
 
@@ -38,7 +38,7 @@ class FileChannel(OneByOne):
     """
 
     def __init__(self, folder: Path, poll_seconds: float = POLL_SECONDS, state_dir: Path | None = None) -> None:
-        super().__init__("file-channel")
+        super().__init__("file-channel", at_once=SIDE_BY_SIDE)
         self.folder = folder.expanduser()
         self._secret_file = (state_dir or default_state_dir()) / "channel.secret"
         self._poll = max(0.1, poll_seconds)

@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from executor.approval import Answer
-from executor_permissions.ask._channels import OneByOne
+from executor_permissions.ask._channels import SIDE_BY_SIDE, InTurn
 from executor_permissions.ask._payload import told, understood
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _LOG = logging.getLogger("executor")
 _MAX_REPLY = 1 << 20
 
 
-class WebhookChannel(OneByOne):
+class WebhookChannel(InTurn):
     """
     Posts each question to a service, which answers in its reply.
 
@@ -38,7 +38,7 @@ class WebhookChannel(OneByOne):
     """
 
     def __init__(self, endpoint: str, token: str, headers: Mapping[str, str], timeout: float) -> None:
-        super().__init__("webhook")
+        super().__init__("webhook", at_once=SIDE_BY_SIDE)
         self._endpoint = endpoint
         self._token = token.encode()
         self._headers = dict(headers)

@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,31 @@ def test_a_callback_that_never_returns_does_not_keep_later_questions(tmp_path):
     hold.set()
     assert plugin.check_permission("tool", {"n": 2})[1]["method"] == "user_approved"
     assert asked == [0, 1, 2]
+
+
+def test_a_channel_that_takes_its_time_to_show_a_question_keeps_no_other_one(tmp_path):
+    class Slow:
+        shown, let_go = threading.Event(), threading.Event()
+
+        def ask(self, approval, answer):
+            if approval.tool == "slow":
+                self.shown.set()
+                self.let_go.wait(60)  # as a window may that is just giving the answer to another question
+            answer("yes")
+
+        def withdraw(self, approval_id):
+            pass
+
+    plugin = PermissionPlugin(policy={}, project_root=tmp_path, state_dir=tmp_path / "s", channel=Slow())
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(plugin.check_permission, "slow", {})
+        assert Slow.shown.wait(30)
+        quick = pool.submit(plugin.check_permission, "quick", {})
+        try:
+            assert quick.result(30)[0]
+        finally:
+            Slow.let_go.set()
+        assert slow.result(30)[0]
 
 
 def test_an_answer_that_cannot_be_given_is_a_no_and_is_said(caplog):
@@ -338,6 +364,24 @@ def test_files_carry_question_and_answer_and_are_gone_afterwards(files):
     assert files.seen["tool_name"] == files.seen["tool"] == "tool"
     assert files.modes == [0o700, 0o700, 0o700, 0o600, 0o600]
     assert [list((files.folder / name).iterdir()) for name in ("requests", "responses")] == [[], []]
+
+
+def test_files_show_every_question_and_any_of_them_is_answered(tmp_path):
+    channel = FileChannel(tmp_path / "channel", 0.1, tmp_path / "state")
+    requests, responses = tmp_path / "channel/requests", tmp_path / "channel/responses"
+    looks, answered, answers = threading.Semaphore(0), threading.Event(), []
+    channel._poll = _Poll(looks.release)
+    channel.ask(approval_of(1), lambda said: answers.append((1, said)) or True)
+    channel.ask(approval_of(2), lambda said: answers.append((2, said)) or answered.set() or True)
+    while not all((requests / f"ask_{number}.json").exists() for number in (1, 2)):
+        assert looks.acquire(timeout=20)
+    told_ = json.loads((requests / "ask_2.json").read_text())
+    value = {"digest": told_["digest"], "secret": Path(told_["secret_file"]).read_text().strip(), "decision": "yes"}
+    (responses / "ask_2.json").write_text(json.dumps(value))
+    assert answered.wait(20)
+    assert answers == [(2, Answer("yes"))]
+    channel.withdraw("ask_1")
+    channel.withdraw("ask_2")
 
 
 @pytest.mark.parametrize(
