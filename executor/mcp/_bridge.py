@@ -81,6 +81,7 @@ class MCPBridge(Reader):
         timeout: float | None = None,
         on_progress: ProgressCallback | None = None,
         cancel: CancelToken | None = None,
+        meant: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> CallToolResult:
         """
         Call a tool and wait for its answer.
@@ -90,6 +91,8 @@ class MCPBridge(Reader):
                 limit.
             on_progress: ``on_progress(done, total, message)``, called in this thread.
             cancel: Ends the call; the server is told.
+            meant: Whether the tool as the running server lists it is the one that is meant; else it is not called. It
+                must not block.
 
         Returns:
             The answer as the server gave it; with ``is_error`` where the tool says that it failed. What was wrong with
@@ -98,14 +101,19 @@ class MCPBridge(Reader):
         Raises:
             BackendUnavailableError: The server cannot be reached, or died.
             ToolTimeoutError, ToolCancelledError: It took too long, or was cancelled; the server was told to stop.
-            ToolFailedError: The server refused the call, or its answer is no valid MCP.
+            ToolFailedError: The server refused the call, or its answer is no valid MCP, or it is not the tool that is
+                *meant*.
         """
         told = dict(arguments or {})
         config = self._configs.get(server_name)
         if config is not None and not config.offers(tool_name):
             raise ToolFailedError(f"{server_name}: {tool_name} may not be used: where the server is configured says so")
 
-        async def work(client: Client, call: Call[CallToolResult]) -> CallToolResult:
+        async def work(client: Client, call: Call[CallToolResult | None]) -> CallToolResult | None:
+            listed = server.listing.tool(tool_name) if meant is not None and server.listing is not None else None
+            if listed is not None and meant is not None and not meant(listed):
+                return None
+
             async def progressed(progress: float, total: float | None, message: str | None) -> None:
                 call.progressed(progress, total, message)
 
@@ -116,13 +124,19 @@ class MCPBridge(Reader):
             return answer_of(await client.call_tool(tool_name, told, progress_callback=callback, meta=meta), call)
 
         server = self._server(server_name)
-        call: Call[CallToolResult] = Call(
+        call: Call[CallToolResult | None] = Call(
             f"{server_name}: {tool_name}",
             server.config.timeout if timeout is None else timeout,
             on_progress,
             get_current_tool_output_callback(),
         )
-        return self._request(server, call, work, cancel)
+        answer = self._request(server, call, work, cancel)
+        if answer is None:
+            raise ToolFailedError(
+                f"{server_name}: {tool_name} was not called: the server says by now that it is another tool; look at "
+                f"what it says, and call it again"
+            )
+        return answer
 
     def list_tools(self, server: str) -> list[Mapping[str, Any]]:
         """The tools of a server, each as MCP writes it; raises as `listing` does."""

@@ -106,6 +106,10 @@ class Listing:
     prompts: bool = False
     resources: bool = False
 
+    def tool(self, name: str) -> Mapping[str, Any] | None:
+        """The tool of this name."""
+        return next((tool for tool in self.tools if tool["name"] == name), None)
+
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from executor import hookimpl
+from executor import current_call, hookimpl
 from executor.threads import fork_safe
 from executor_mcp._settings import Settings, warn
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from executor.hookspecs import RegisterTool
     from executor.mcp import Listing, MCPBridge
     from executor_mcp._registration import Ids
+    from executor_mcp._settings import Options
 
 __all__ = ["MCPPlugin"]
 
@@ -139,13 +140,29 @@ class MCPPlugin:
         """
         As `MCPBridge.call_tool`: what the run layer calls.
 
-        The configured limit is kept here and not by the executor, whose clock goes on while a person is asked.
+        The configured limit is kept here and not by the executor, whose clock goes on while a person is asked. What is
+        called is the tool that was judged: a server may have made another one of it since it was last asked.
         """
-        if timeout is None:
-            timeout = self._settings.of_server(server_name).of_tool(tool_name).timeout
+        options = self._settings.of_server(server_name).of_tool(tool_name)
         return self.bridge().call_tool(
-            server_name, tool_name, arguments, timeout=timeout, on_progress=on_progress, cancel=cancel
+            server_name,
+            tool_name,
+            arguments,
+            timeout=options.timeout if timeout is None else timeout,
+            on_progress=on_progress,
+            cancel=cancel,
+            meant=self._meant(server_name, tool_name, options),
         )
+
+    def _meant(self, server: str, name: str, options: Options) -> Callable[[Mapping[str, Any]], bool] | None:
+        """Whether what the server lists is the tool that is called just now; None: it is called as another one."""
+        from executor_mcp._registration import is_told_of
+
+        current, ids = current_call(), self._ids
+        tool = current.tool if current is not None else None
+        if tool is None or ids is None or not ids.is_of(tool.id, server, name):
+            return None
+        return lambda told: is_told_of(tool, told, options)
 
     def look_for(self, tool: str) -> bool:
         """

@@ -54,6 +54,10 @@ class Ids:
         self._taken[name] = server, tool
         return name, owner
 
+    def is_of(self, tool: str, server: str, name: str) -> bool:
+        """Whether this id is that of the tool of a server."""
+        return self._taken.get(tool) == (server, name)
+
     def server_of(self, tool: str) -> str | None:
         """The server that has the tool of this id, or None."""
         owner = self._taken.get(tool)
@@ -130,6 +134,13 @@ def _tool(name: str, told: Mapping[str, Any], options: Options) -> Tool:
         annotations=_annotations(hints, trusted=options.trusted),
         auto_background=options.threshold,
     )
+
+
+def is_told_of(tool: Tool, told: Mapping[str, Any], options: Options) -> bool:
+    """Whether *tool* is what a model, and who judges its calls, would be told of what the server lists."""
+    now = _tool(tool.name, told, options)
+    said = [(one.description, one.title, one.annotations, one.input_schema) for one in (now, tool)]
+    return said[0] == said[1]
 
 
 def _annotations(hints: Mapping[str, Any], *, trusted: bool) -> ToolAnnotations:

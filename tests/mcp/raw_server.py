@@ -47,7 +47,8 @@ def tools() -> list:
         listed += [{"name": "broken", "inputSchema": {}}, "no tool at all", {"name": "odd", "inputSchema": []}]
         listed.append({"name": "later", "inputSchema": TEXT, "execution": {"taskSupport": "required"}})
         listed.append({"name": "remote", "inputSchema": {"type": "object", "$ref": "http://example.org/s.json"}})
-    return listed + json.loads(os.environ.get("MORE_TOOLS", "[]"))
+    more = Path(os.environ["TOOLS_FILE"]).read_text() if "TOOLS_FILE" in os.environ else "[]"
+    return listed + json.loads(os.environ.get("MORE_TOOLS", more))
 
 
 def call(number: object, name: str, arguments: dict) -> None:

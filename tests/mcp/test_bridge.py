@@ -34,6 +34,14 @@ def text_of(result) -> str:
     return result.content[0].text
 
 
+def test_a_tool_that_is_not_the_one_that_is_meant_is_not_called(bridge_to, raw):
+    bridge, seen = bridge_to({"s": raw()}), []
+    assert bridge.call_tool("s", "echo", {"text": "x"}, meant=lambda told: not seen.append(told["name"])).content
+    assert seen == ["echo"]
+    with pytest.raises(ToolFailedError, match="s: hang was not called"):
+        bridge.call_tool("s", "hang", {"text": "/never/written"}, meant=lambda _: False)
+
+
 def test_a_call_is_answered_and_the_server_keeps_running(either):
     first = either.call_tool("s", "echo", {"text": "hello"})
     assert "hello" in text_of(first)

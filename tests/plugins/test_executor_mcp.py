@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from executor import PluginRegistry, ToolCall, ToolExecutor, current_call
+from executor import PluginRegistry, Tool, ToolCall, ToolExecutor, current_call, hookimpl
 from executor.mcp import MCPBridge
+from executor.run import ToolBackend
 from executor.testing import check_plugin
 from executor_mcp import MCPPlugin
 from executor_mcp._registration import tool_id
@@ -90,6 +91,48 @@ def test_every_call_crosses_the_gate_with_the_tools_definition_hash(hosted):
     assert "dangerous" in executor.execute("mcp__small__die", {"code": 1})[1]["error"]
     assert [name for name, _, _ in seen] == ["mcp__small__plain", "mcp__small__die"]
     assert all(len(digest) == 64 for _, _, digest in seen)
+
+
+def test_a_tool_that_a_server_has_made_another_one_of_is_not_called_on_an_older_answer(hosted, tmp_path):
+    listed, asked = tmp_path / "tools.json", []
+    config = {"servers": {"s": {**raw(), "env": {"TOOLS_FILE": str(listed)}}}}
+
+    def started(description: str, answer: str) -> ToolExecutor:
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+        listed.write_text(json.dumps([{"name": "deploy", "description": description, "inputSchema": schema}]))
+        plugin = PermissionPlugin(
+            policy={},
+            project_root=tmp_path,
+            state_dir=tmp_path / "state",
+            channel=lambda approval: asked.append(approval.details) or answer,
+        )
+        return hosted(config, permission_plugin=plugin)
+
+    call = "mcp__s__deploy", {"text": '{"content": []}'}
+    executor = started("Looks whether it could be deployed", "always tool user")
+    assert executor.execute(*call)[0]
+    executor.shutdown()
+    executor = started("Deploys to the customers", "no")  # what is known of the server is still the list from before
+    again, registry = threading.Event(), executor._registry
+    registry.attach(again.set)
+    ok, value = executor.execute(*call)
+    assert (ok, len(asked)) == (False, 1)
+    assert "deploy was not called: the server says by now that it is another tool" in value["error"]
+    assert again.wait(10)
+    assert not executor.execute(*call)[0]
+    assert "Deploys to the customers" in asked[1]["the tool has changed since you allowed it"]
+
+
+def test_a_tool_of_ones_own_may_be_carried_out_by_a_servers(hosted):
+    class Mine:
+        @hookimpl
+        def executor_register_tools(self, register):
+            register(Tool("mine", description="Says it again"), backend=ToolBackend.mcp("small", "plain"))
+
+    executor = hosted({"servers": {"small": SMALL}})
+    executor._registry.register(Mine(), "mine")
+    executor._registry.expose("mine")
+    assert executor.execute("mine", {"text": "x"}) == (True, {"result": "x"})
 
 
 def test_a_long_call_goes_to_the_background_and_cancelling_it_reaches_the_server(hosted, tmp_path):
