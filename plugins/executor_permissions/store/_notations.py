@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import re
 
+from executor_permissions.judge._call_patterns import split_call
+
 # Tools of other hosts for files and addresses, and what they call them.
 _FILE_TOOLS = {"read": "file_path", "edit": "file_path", "write": "file_path", "multiedit": "file_path", "glob": "path"}
 _SHELLS = frozenset({"bash", "shell", "sh", "terminal", "run_shell_command", "execute_command"})
@@ -24,6 +26,7 @@ _OPTION_CLASS = re.compile(r"( -[A-Za-z]*)\[([A-Za-z]+)\]\S*")
 _VARIABLE = re.compile(r"\$(?:HOME\b|\{HOME\})")
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 _CLASS = re.compile(r"\[([^\]/]+)\]")
+_ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
 _MOST_WRITTEN = 8  # rules that are spelled out instead of one
 
 
@@ -88,6 +91,15 @@ def about_tool(text: str) -> str | None:
     if _SERVER.match(text) is None:
         return None
     return f"{text!r} is a tool of this name, and not all of the server's: write {text + '__*'!r}"
+
+
+def about_call(text: str) -> str | None:
+    """How to write what would be a pattern about a tool, were its brackets closed, without a gap, and its end."""
+    found = _ALMOST_CALL.match(text)
+    if found is None or split_call(text) is not None or not ("=" in found[2] or not found[3]):
+        return None
+    meant = f"{found[1]}({found[2].strip()})"
+    return f"{text!r} is about a command with these brackets in it: write {meant!r} for the tool"
 
 
 def about_path(text: str, project: str, *, denies: bool) -> str | None:

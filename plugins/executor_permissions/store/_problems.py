@@ -19,7 +19,7 @@ from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
 from executor_permissions.judge.options import is_known
-from executor_permissions.store._notations import about_path, about_pattern, about_tool
+from executor_permissions.store._notations import about_call, about_path, about_pattern, about_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,6 +63,18 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
             problem = trial.notation() or _open_host(rule) or trial.problem() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
+        for name in source.value.get("limits", {}):
+            problem = about_tool(name) or _counts_nothing(policy, name, source.marks(somewhere))
+            if problem is not None:
+                yield source.where(("limits", name)) + problem
+
+
+def _counts_nothing(policy: Policy, name: str, marks: Placeholders) -> str | None:
+    """Why no call is counted for a limit of this name: a rule to ask about the tool would not be about any either."""
+    rule = _Rule("ask", ("ask", "tools", 0), name, Section({"tools": [name]}))
+    if _Trial(policy, rule, marks).problem() is None:
+        return None
+    return f"{name!r} counts nothing: it is the name of no tool; commands are calls of runCommand, and counted together"
 
 
 def _rules(source: Source) -> Iterator[_Rule]:
@@ -120,7 +132,7 @@ class _Trial:
             return about_tool(rule.text)
         if rule.path[1] == "patterns":
             is_tool = self._policy.is_shell_tool(rule.text.partition("(")[0])
-            return about_tool(rule.text) or about_pattern(rule.text, is_tool=is_tool)
+            return about_tool(rule.text) or about_call(rule.text) or about_pattern(rule.text, is_tool=is_tool)
         if rule.path[1] == "arguments":
             tool, name = str(rule.path[2]), str(rule.path[3])
             if KINDS.get(tool, {}).get(name) == "path":

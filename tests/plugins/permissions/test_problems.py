@@ -42,6 +42,10 @@ DEAD = [
             ("tools", "a b", "is the name of no tool: a command belongs into the patterns"),
             ("tools", "git push*", "is the name of no tool"),
             ("patterns", "git push -- --force *", "not even 'git push -- --force x', which it describes"),
+            ("patterns", "deploy(target=prod", "a command with these brackets in it: write 'deploy(target=prod)' for the tool"),
+            ("patterns", "deploy (target=prod)", "write 'deploy(target=prod)' for the tool"),
+            ("patterns", "deploy(target=prod) *", "write 'deploy(target=prod)' for the tool"),
+            ("patterns", "deploy(", "write 'deploy()' for the tool"),
         ]
     ],
 ]  # fmt: skip
@@ -73,6 +77,21 @@ def test_a_rule_that_can_match_nothing_is_told_with_the_way_to_write_it(name, ke
     (problem,) = problems(name, key, rule if key == "arguments" else [rule])
     assert problem.startswith(f"{name}.{key}")
     assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("git push *", "'git push *' counts nothing: it is the name of no tool; commands are calls of runCommand"),
+        ("deploy(target=prod)", "counts nothing"),
+        ("mcp__shop", "write 'mcp__shop__*'"),
+        *[(name, None) for name in ("runCommand", "run*", "*", "mcp__shop__*", "deploy")],
+    ],
+)
+def test_a_limit_that_counts_nothing_is_told(name, told):
+    policy = Policy.from_dict({"version": "1.2", "limits": {name: {"turn": 1}}}, project_root="/p", home="/home/me")
+    assert len(policy.problems) == (told is not None)
+    assert all(problem.startswith(f"limits.{name}: ") and told in problem for problem in policy.problems)
 
 
 @pytest.mark.parametrize(("name", "key", "rules"), ALIVE)
