@@ -192,12 +192,16 @@ def clean_daily(store: Store, write: Write, output: OutputFolder, owners: Path) 
     if last is not None and 0 <= time.time() - last < CLEAN_EVERY:  # a clock that was ahead is no reason to wait
         return
     if write(lambda connection: claim_cleaning(connection, last)):
-        yield from clean(store, write, output, owners)
+        yield from clean(store, write, output, owners, last)
 
 
-def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> Iterator[int]:
+def clean(store: Store, write: Write, output: OutputFolder, owners: Path, last: float | None = None) -> Iterator[int]:
     """
     Forget old tasks, and then the oldest as long as there is too much output: a turn at a time, since it may be much.
+
+    Args:
+        last: When it was done last. Ages count to then: of a clock that is ahead now nothing is old that was not
+            before, and who sets it right within a day has lost nothing.
 
     Yields:
         How many tasks each turn has forgotten.
@@ -205,7 +209,7 @@ def clean(store: Store, write: Write, output: OutputFolder, owners: Path) -> Ite
     Raises:
         ExecutorUnavailableError: The store cannot be used.
     """
-    now = time.time()
+    now = time.time() if last is None else min(last, time.time())
     for find in (
         lambda: store.ended_before(now - KEEP, acknowledged_only=True), lambda: store.ended_before(now - KEEP_UNREAD),
     ):  # fmt: skip

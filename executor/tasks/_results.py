@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+DAY = 24 * 3600.0
 DAYS = 30  # how long a text stays; as long as an acknowledged task
 MOST = 256 * 1024**2  # bytes of all of them; past it the oldest go
 MOST_IN_MEMORY = 64 * 1024**2  # of a manager without a disk
@@ -153,8 +154,9 @@ class StoredResults:
                 _remove(path)
 
     def clean(self) -> None:
-        """Forget those that are too old, and then the oldest while there are too many."""
-        self.prune(time.time() - DAYS * 24 * 3600.0)
+        """Forget those that are too old, once a day, and then the oldest while there are too many."""
+        if (last := self._claim()) is not None:
+            self.prune(last - DAYS * DAY)
         files = sorted(self._files())
         excess = sum(size for _, size, _ in files) - MOST
         for _, size, path in files[:-1]:  # the last one has just been saved
@@ -162,6 +164,22 @@ class StoredResults:
                 break
             _remove(path)
             excess -= size
+
+    def _claim(self) -> float | None:
+        """
+        Ages are looked at now, by the caller, if nobody has done so for a day.
+
+        Returns:
+            From when they count: from the last time, as those of tasks do, because a clock may be ahead now.
+        """
+        now, mark = time.time(), self._folder() / "cleaned"
+        with contextlib.suppress(OSError):
+            last = mark.stat().st_mtime if mark.exists() else None
+            if last is None or not 0 <= now - last < DAY:
+                mark.touch(0o600)
+                os.utime(mark, (now, now))
+                return now if last is None else min(last, now)
+        return None
 
     def _files(self) -> list[tuple[float, int, str]]:
         """When each was saved, its size, and its path."""

@@ -24,7 +24,7 @@ from executor.tasks._files import OutputFolder
 from executor.tasks._owners import Notes, OwnerLock, is_alive, locked, notes, with_notes
 from executor.tasks._owners import clean as clean_locks
 from executor.tasks._processes import MARK, birth, birth_of_child, end_groups
-from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, forget, gone, life, sweep
+from executor.tasks._recovery import KEEP, KEEP_UNREAD, Life, clean, clean_daily, forget, gone, life, sweep
 from executor.tasks._results import StoredResults
 from executor.tasks._rows import COLUMNS, TASKS, End, Entry, Row
 from executor.tasks._spool import Group
@@ -673,6 +673,30 @@ def test_old_tasks_go_sooner_when_they_were_acknowledged(store, output, owners):
     enter(store, "live", created=now - KEEP_UNREAD - 10)
     assert sum(clean(store, writes(store), output, owners)) == 2
     assert sorted(store.ids()) == ["fresh", "live", "new", "unread"]
+
+
+def test_a_clock_that_is_ahead_makes_nothing_old_before_another_day(store, output, owners, monkeypatch):
+    now = time.time()
+    enter(store, "unread", created=now - 10)
+    end(store, "unread", now - 10)
+    begun = output.log("call_99")
+    begun.parent.mkdir(parents=True, exist_ok=True)
+    begun.write_text("of a call that runs")
+
+    def cleaned():
+        return sum(clean_daily(store, writes(store), output, owners))
+
+    assert cleaned() == 0
+    monkeypatch.setattr(_recovery.time, "time", lambda: now + 365 * 24 * 3600)
+    assert cleaned() == 0
+    assert begun.exists()
+    monkeypatch.setattr(_recovery.time, "time", lambda: now + 1)  # it was set right
+    assert cleaned() == 0
+    assert list(store.ids()) == ["unread"]
+    for day in (1, 2, 91, 92):
+        monkeypatch.setattr(_recovery.time, "time", lambda: now + 2 + day * 24 * 3600)
+        assert cleaned() == (day == 92)
+    assert not begun.exists()
 
 
 def test_of_too_much_output_the_oldest_ended_goes(store, output, owners, monkeypatch):
