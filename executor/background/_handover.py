@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
 from executor.calls._content import MAX_CONTENT, READER, bounded, surely_fits
+from executor.calls._outcome import describe
 from executor.errors import CapacityError, ExecutorUnavailableError, ToolCancelledError
 from executor.run._ended import HandedOver, outcome_of, result_in_any_case, status_of
 from executor.run._limits import text
+from executor.threads._loop import UNLOADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,8 +239,8 @@ class HandOver:
 def _made(tasks: Callable[[], TaskTable]) -> TaskTable:
     try:
         return tasks()
-    except OSError as error:  # the process may open no more files, not even the modules of tasks
-        raise ExecutorUnavailableError(f"There can be no tasks now: {error}") from error
+    except UNLOADABLE as error:
+        raise ExecutorUnavailableError(f"There can be no tasks now: {describe(error)}") from error
 
 
 def notify_done(on_done: Callable[[ToolResult], object], result: ToolResult) -> None:

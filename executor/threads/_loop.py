@@ -16,6 +16,8 @@ from executor.threads._fork import of_this_process
 from executor.threads._workers import waiting_threads
 
 T = TypeVar("T")
+# What loading a module raises where the process may open or read no file any more, or has no memory left.
+UNLOADABLE = (OSError, ImportError, MemoryError)
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -172,9 +174,10 @@ class LoopThread:
                 from executor.threads._serving import Serving  # asyncio cannot be imported when the interpreter ends
 
                 self._serving = Serving(self._name)
-            except (RuntimeError, OSError) as error:
+            except (RuntimeError, *UNLOADABLE) as error:
+                words = str(error) or repr(error)
                 raise ExecutorUnavailableError(
-                    f"The thread {self._name} could not be started ({error}): end other work and try again"
+                    f"The thread {self._name} could not be started ({words}): end other work and try again"
                 ) from error
             weakref.finalize(self, self._serving.retire).atexit = False
         return self._serving

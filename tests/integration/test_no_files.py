@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import os, resource
 from executor import ToolCall, ToolExecutor
@@ -34,6 +36,49 @@ with ToolExecutor() as executor:
     print(executor.execute("slow", timeout=10))
     print(executor.tasks.wait(executor.start(ToolCall("4", "slow")).task_id, 10).status)
 """
+
+
+MAY_READ_NONE = """
+import sys
+from executor import ToolCall, ToolExecutor
+
+
+class Unreadable:
+    def find_spec(self, name, path=None, target=None):
+        raise ERROR
+
+
+with ToolExecutor() as executor:
+    executor.register("long", lambda args: "z" * 200_000)
+    executor.register("slow", lambda args: "done", auto_background=10)
+
+    async def beside(args):
+        return "done"
+
+    executor.register("beside", beside)
+    executor.execute("long")
+    sys.meta_path.insert(0, Unreadable())
+    for name in ("slow", "beside"):
+        success, told = executor.execute(name)
+        assert (success, told["unavailable"]) == (False, True), told
+    long = executor.call(ToolCall("1", "long"))
+    print(long.kind, "could not be saved" in long.content, len(long.value))
+    del sys.meta_path[0]
+    print(*(executor.execute(name) for name in ("slow", "beside")))
+"""
+
+
+@pytest.mark.parametrize("error", ["ImportError(name)", "MemoryError()"])
+def test_who_may_read_no_module_any_more_is_refused_in_words_and_loses_no_result(tmp_path, error):
+    told = subprocess.run(
+        [sys.executable, "-c", MAY_READ_NONE.replace("ERROR", error)],
+        env={"XDG_STATE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONPATH": ".:plugins"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.stdout.splitlines() == ["ok True 200000", "(True, 'done') (True, 'done')"], told.stderr
 
 
 def test_who_can_open_no_file_is_refused_tasks_in_words_and_loses_no_place(tmp_path):
