@@ -33,7 +33,7 @@ _DELTAS = {
     "signature_delta": ("signature", "signature"),
 }
 _SERVERS = ("server_tool_use", "mcp_tool_use")  # refused without a result, unless the API has paused there
-_CUT = ("max_tokens", "model_context_window_exceeded")
+CUT = ("max_tokens", "model_context_window_exceeded", "refusal")  # why a reply stops in the middle
 _THOUGHTS = ("thinking", "redacted_thinking")  # the API refuses a message that ends with one
 _DUMP = {"exclude_unset": True}  # the fields that were sent
 
@@ -57,7 +57,7 @@ class Anthropic:
         if content is None:
             raise ValueError("the response has no content")
         blocks = [fields(block, "content[]", **_DUMP) for block in sequence(content, "content")]
-        if blocks and message.get("stop_reason") in _CUT and blocks[-1].get("type") == "tool_use":
+        if blocks and message.get("stop_reason") in CUT and blocks[-1].get("type") == "tool_use":
             blocks.pop()  # where an object was cut cannot be seen: a part of its arguments is another call
         return _reply((block, None) for block in blocks)
 
@@ -147,7 +147,7 @@ class AnthropicCollector:
         if kind == "message_delta":
             delta = fields(event.get("delta") or {}, "delta", **_DUMP)
             self._ended = self._ended or delta.get("stop_reason") is not None
-            if delta.get("stop_reason") in _CUT:
+            if delta.get("stop_reason") in CUT:
                 self._last = None
         if kind in ("content_block_start", "message_delta", "message_stop"):
             whole = [] if self._last is None else [self._call_in(self._last)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from executor.models._anthropic import CUT as CUT_BY_ANTHROPIC
 from executor.models._forms import Reply, WireCall, WireTool
 from executor.models._objects import arguments_of, as_object, fields, id_of, said_in, sequence, text, without
-from executor.models._openai_chat import ChatCollector
+from executor.models._openai_chat import CUT, ChatCollector
 from executor.models._pieces import joined
 from executor.models._results import NO_OUTPUT
 
@@ -212,7 +213,7 @@ def _finish(metadata: object) -> str | None:
     """Why the model has stopped, as it is called by whoever is behind LangChain; None: it has not."""
     told = metadata if isinstance(metadata, Mapping) else {}
     found = next((told[key] for key in ("finish_reason", "stop_reason", "done_reason") if told.get(key)), None)
-    return None if found is None else "length" if str(found).lower() in ("length", "max_tokens") else "stop"
+    return None if found is None else "length" if str(found).lower() in (*CUT, *CUT_BY_ANTHROPIC) else "stop"
 
 
 FORM = LangChain()

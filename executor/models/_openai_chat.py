@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # What a user message takes; the messages of tools take text only.
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _CARRIED = IMAGES | PDF | _SOUNDS.keys()
+# Why a reply stops in the middle: at the limit of tokens, or where a filter has left out the rest.
+CUT = ("length", "content_filter")
 _DUMP = {"exclude_unset": True}  # the fields that were sent
 _PARSED = frozenset({"parsed", "parsed_arguments"})  # the SDK's own reading, which the API does not take back
 
@@ -82,11 +84,11 @@ def _message_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
         raise ValueError("the response has no choices, so there is no message in it")
     first = fields(choices[0], "choices[0]", **_DUMP)
     message = fields(first.get("message"), "choices[0].message", **_DUMP)
-    return _without_cut_call(message) if first.get("finish_reason") == "length" else message
+    return _without_cut_call(message) if first.get("finish_reason") in CUT else message
 
 
 def _without_cut_call(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message that was cut at the limit of tokens, perhaps before the arguments of its last call."""
+    """A message that was cut, perhaps before the arguments of its last call."""
     calls = sequence(message.get("tool_calls"), "tool_calls")
     told = (
         fields(fields(calls[-1], "tool_calls[]", **_DUMP).get("function") or {}, "function", **_DUMP) if calls else {}
@@ -277,8 +279,8 @@ class ChatCollector:
         """Whether it has come to its end: the stream has, or its arguments show it."""
         if self._finish is None:
             return not piece.custom and is_whole(piece.text)
-        # Cut at the limit of tokens, the last call may have lost its arguments: those of a call without any are none.
-        return bool(self._finish != "length" or place < len(self._pieces) or piece.text.strip())
+        # Where a reply was cut, its last call may have lost its arguments: those of a call without any are none.
+        return bool(self._finish not in CUT or place < len(self._pieces) or piece.text.strip())
 
 
 FORM = OpenAIChat()

@@ -373,9 +373,14 @@ def test_what_was_thought_and_came_to_nothing_is_not_given_back():
     [
         ("openai-chat", {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "a",
                          "tool_calls": [call(), call(id="2", function={"name": "b", "arguments": ""})]}}]}),
+        ("openai-chat", {"choices": [{"finish_reason": "content_filter", "message": {"role": "assistant",
+                         "tool_calls": [call(), call(id="2", function={"name": "b", "arguments": ""})]}}]}),
         ("openai", [{"type": "function_call", "call_id": "1", "name": "capture", "arguments": "{}"},
                     {"type": "function_call", "call_id": "2", "name": "b", "arguments": "", "status": "incomplete"}]),
         ("anthropic", {"stop_reason": "max_tokens", "content": [
+            {"type": "tool_use", "id": "1", "name": "capture", "input": {}},
+            {"type": "tool_use", "id": "2", "name": "b", "input": {}}]}),
+        ("anthropic", {"stop_reason": "refusal", "content": [
             {"type": "tool_use", "id": "1", "name": "capture", "input": {}},
             {"type": "tool_use", "id": "2", "name": "b", "input": {}}]}),
         ("anthropic", {"stop_reason": "max_tokens", "content": [

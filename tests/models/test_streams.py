@@ -111,6 +111,7 @@ def test_a_message_of_chat_completions_is_whole_again():
         ('{"x"', None, []),
         ("", "tool_calls", [ToolCall("1", "a", {})]),
         ("", "length", []),
+        ("", "content_filter", []),
         ('{"x"', "length", [ToolCall("1", "a", '{"x"')]),
         ('{"x"', "tool_calls", [ToolCall("1", "a", '{"x"')]),
     ],
@@ -246,8 +247,9 @@ def test_pieces_of_langchain_end_with_the_last_or_with_the_reason():
     assert collected("langchain", start).calls == []
     for end in ({"chunk_position": "last"}, {"response_metadata": {"stop_reason": "tool_use"}}):
         assert collected("langchain", start, {"content": ""} | end).calls == [ToolCall("2", "b", {})]
-    cut = {"content": "", "response_metadata": {"finish_reason": "length"}}
-    assert collected("langchain", start, cut).calls == []
+    for why in ("length", "max_tokens", "content_filter", "refusal"):
+        cut = {"content": "", "response_metadata": {"finish_reason": why}}
+        assert collected("langchain", start, cut).calls == []
 
 
 def test_content_of_langchain_is_text_or_blocks():
