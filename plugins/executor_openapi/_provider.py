@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 CLOSE_SECONDS = 3.0
 KEPT_SECONDS = 2.0  # for an idle connection
+_READING = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 LONGEST_ID = 128  # characters of a tool's id, the service's name in front included
 
 
@@ -174,7 +175,7 @@ def _short(name: str, room: int) -> str:
 def _annotations(method: str) -> ToolAnnotations:
     """By RFC 9110, section 9.2: what the methods promise."""
     return ToolAnnotations(
-        read_only=method in ("GET", "HEAD", "OPTIONS"),
+        read_only=method in _READING,
         destructive=None if method == "POST" else method in ("DELETE", "PUT", "PATCH"),
         idempotent=method not in ("POST", "PATCH"),
         open_world=True,
@@ -206,8 +207,9 @@ class _Connections:
         except TimeoutError:
             raise ToolTimeoutError(f"{request.shown}: no answer within {seconds:g} s") from None
         except httpx2.ConnectError as error:
+            words = str(error) or "it closes the connection at once; is it https that it speaks at this address?"
             raise BackendUnavailableError(
-                f"{request.shown}: the service cannot be reached: {error or 'no connection'}", started=False
+                f"{request.shown}: the service cannot be reached: {words}", started=False
             ) from error
         except httpx2.LocalProtocolError:
             # Its words quote the header, which may hold a secret.
@@ -217,7 +219,8 @@ class _Connections:
             raise ToolFailedError(f"{request.shown}: the URL cannot be used: {words}") from None
         except httpx2.HTTPError as error:  # its words may quote what the service sent
             words = without(request.secrets, str(error)) or type(error).__name__
-            raise BackendUnavailableError(f"{request.shown}: the connection broke: {words}") from None
+            unknown = "" if request.method in _READING else ". Whether the request was carried out is not known"
+            raise BackendUnavailableError(f"{request.shown}: the connection broke: {words}{unknown}") from None
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
         import httpx2

@@ -140,6 +140,40 @@ def test_a_service_that_is_down_never_began(provider_of, document):
     assert not caught.value.started
 
 
+@pytest.fixture
+def cutting():
+    """A port whose connections end once their first bytes have come."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def cut():
+            try:
+                while True:
+                    taken = server.accept()[0]
+                    taken.recv(1)
+                    taken.close()
+            except OSError:
+                return
+
+        thread = threading.Thread(target=cut)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+
+
+def test_a_service_that_cuts_the_connection_is_told_of_in_words(provider_of, document, cutting):
+    with pytest.raises(BackendUnavailableError, match="cannot be reached: it closes the connection") as caught:
+        provider_of(document, server=f"https://127.0.0.1:{cutting}").call_tool("pets", "listPets", {})
+    assert not caught.value.started
+    provider = provider_of(document, server=f"http://127.0.0.1:{cutting}")
+    with pytest.raises(BackendUnavailableError, match=r"carried out is not known$") as caught:
+        provider.call_tool("pets", "addPet", {"name": "Ada"})
+    assert caught.value.started
+    with pytest.raises(BackendUnavailableError) as caught:
+        provider.call_tool("pets", "listPets", {})
+    assert "not known" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("auth", "expected"),
     [
