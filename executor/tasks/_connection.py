@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -144,18 +145,36 @@ def unavailable(path: Path, error: BaseException) -> ExecutorUnavailableError:
     if isinstance(error, ExecutorUnavailableError):
         return error
     said = str(error) if isinstance(error, (sqlite3.Error, OSError, RuntimeError)) else repr(error)
-    if "full" in said or "No space" in said:
-        help_ = "free some space"
-    elif is_suspect(error):
-        help_ = "it seems to be damaged; if it is, it is set aside when it is next written to"
-    elif "locked" in said:
-        help_ = "another process holds it; it is tried again by itself"
-    elif "I/O" in said:
-        help_ = "see to its disk; it is tried again by itself"
-    elif "thread" in said:
-        help_ = "the system has none left for this user; it is tried again by itself"
-    elif "slow" in said:
-        help_ = "its disk does not answer; it is tried again by itself"
-    else:
-        help_ = "make its folder writable, or set XDG_STATE_HOME to one that is"
-    return ExecutorUnavailableError(f"The task store {path} cannot be used: {said}: {help_}")
+    return ExecutorUnavailableError(f"The task store {path} cannot be used: {said}: {_what_to_do(path, said, error)}")
+
+
+_HELP = {  # by a word of what is said
+    "full": "free some space",
+    "No space": "free some space",
+    "locked": "another process holds it; it is tried again by itself",
+    "I/O": "see to its disk; it is tried again by itself",
+    "thread": "the system has none left for this user; it is tried again by itself",
+    "slow": "its disk does not answer; it is tried again by itself",
+}
+
+
+def _what_to_do(path: Path, said: str, error: BaseException) -> str:
+    if os.path.lexists(path) and not os.path.isfile(path):  # noqa: PTH113 -- False where it cannot be seen, as lexists
+        return "it is no file: move it away"
+    if isinstance(error, MemoryError):
+        return "the process has no memory left; it is tried again by itself"
+    if is_suspect(error):
+        return "it seems to be damaged; if it is, it is set aside when it is next written to"
+    known = next((help_ for word, help_ in _HELP.items() if word in said), None)
+    if known is None and _no_file_can_be_opened():
+        return "the process has too many files open; it is tried again by itself"
+    return known or "make its folder writable, or set XDG_STATE_HOME to one that is"
+
+
+def _no_file_can_be_opened() -> bool:
+    """Whether this process has too many files open, which SQLite does not say. Its own files are not to be touched."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -12,12 +13,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from executor import TaskInfo, TaskStatus
 from executor.errors import ExecutorUnavailableError, ToolExecutorError
-from executor.tasks import _changes, _processes, _recovery
+from executor.tasks import _changes, _connection, _processes, _recovery
 from executor.tasks._connection import unavailable
 from executor.tasks._damage import set_aside
 from executor.tasks._files import OutputFolder
@@ -345,6 +347,27 @@ def test_a_store_that_another_process_holds_is_not_taken_for_damaged(store):
 def test_what_is_wrong_with_the_store_is_said_with_what_to_do(tmp_path, text, help_):
     error = unavailable(tmp_path / "tasks.db", sqlite3.OperationalError(text))
     assert str(error) == f"The task store {tmp_path / 'tasks.db'} cannot be used: {text}: {help_}"
+
+
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to(path.name)], ids=["folder", "pipe", "circle"]
+)
+def test_what_stands_in_the_place_of_the_store_is_to_be_moved_away(tmp_path, make):
+    make(tmp_path / "tasks.db")
+    with pytest.raises(ExecutorUnavailableError, match=r"it is no file: move it away$"):
+        list(Store(tmp_path / "tasks.db").ids())
+
+
+def test_a_process_without_memory_or_descriptors_is_not_told_to_change_its_folder(tmp_path, monkeypatch):
+    path = tmp_path / "tasks.db"
+    assert str(unavailable(path, MemoryError())).endswith("has no memory left; it is tried again by itself")
+
+    def refuse(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(_connection.os, "open", refuse)
+    error = unavailable(path, sqlite3.OperationalError("unable to open database file"))
+    assert str(error).endswith("has too many files open; it is tried again by itself")
 
 
 @pytest.mark.parametrize(
