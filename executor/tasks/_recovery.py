@@ -192,7 +192,7 @@ def clean_daily(store: Store, write: Write, output: OutputFolder, owners: Path) 
     if last is not None and 0 <= time.time() - last < CLEAN_EVERY:  # a clock that was ahead is no reason to wait
         return
     if write(lambda connection: claim_cleaning(connection, last)):
-        yield from clean(store, write, output, owners, last)
+        yield from clean(store, write, output, owners, last or 0.0)  # never before: nothing is old yet
 
 
 def clean(store: Store, write: Write, output: OutputFolder, owners: Path, last: float | None = None) -> Iterator[int]:

@@ -170,7 +170,8 @@ class StoredResults:
         Ages are looked at now, by the caller, if nobody has done so for a day.
 
         Returns:
-            From when they count: from the last time, as those of tasks do, because a clock may be ahead now.
+            From when they count: from the last time, as those of tasks do, because a clock may be ahead now. None: not
+            now, and never the first time.
         """
         now, mark = time.time(), self._folder() / "cleaned"
         with contextlib.suppress(OSError):
@@ -178,7 +179,7 @@ class StoredResults:
             if last is None or not 0 <= now - last < DAY:
                 mark.touch(0o600)
                 os.utime(mark, (now, now))
-                return now if last is None else min(last, now)
+                return None if last is None else min(last, now)
         return None
 
     def _files(self) -> list[tuple[float, int, str]]:

@@ -177,9 +177,12 @@ def test_old_texts_go_and_the_oldest_of_too_many(tmp_path, monkeypatch):
     assert {path.stem for path in tmp_path.iterdir()} - {"cleaned"} == {names[3], "other"}
 
 
-def test_a_clock_that_is_ahead_makes_no_text_old_before_another_day(tmp_path, monkeypatch):
+@pytest.mark.parametrize("before", [True, False], ids=["cleaned before", "new"])
+def test_a_clock_that_is_ahead_makes_no_text_old_before_another_day(tmp_path, monkeypatch, before):
     results, now = StoredResults(lambda: tmp_path), time.time()
     kept = results.save("kept")
+    if not before:
+        (tmp_path / "cleaned").unlink()
     monkeypatch.setattr(_results.time, "time", lambda: now + 365 * 24 * 3600)
     for _ in range(3):
         results.clean()
