@@ -154,9 +154,14 @@ class StoredResults:
                 _remove(path)
 
     def clean(self) -> None:
-        """Forget those that are too old, once a day, and then the oldest while there are too many."""
-        if (last := self._claim()) is not None:
-            self.prune(last - DAYS * DAY)
+        """
+        Forget those that are too old, and then the oldest while there are too many.
+
+        Ages count to the newest text that is a day old: of a clock that is ahead now nothing is old.
+        """
+        yesterday = time.time() - DAY
+        last = max((saved for saved, _, _ in self._files() if saved <= yesterday), default=0.0)
+        self.prune(last - DAYS * DAY)
         files = sorted(self._files())
         excess = sum(size for _, size, _ in files) - MOST
         for _, size, path in files[:-1]:  # the last one has just been saved
@@ -164,23 +169,6 @@ class StoredResults:
                 break
             _remove(path)
             excess -= size
-
-    def _claim(self) -> float | None:
-        """
-        Ages are looked at now, by the caller, if nobody has done so for a day.
-
-        Returns:
-            From when they count: from the last time, as those of tasks do, because a clock may be ahead now. None: not
-            now, and never the first time.
-        """
-        now, mark = time.time(), self._folder() / "cleaned"
-        with contextlib.suppress(OSError):
-            last = mark.stat().st_mtime if mark.exists() else None
-            if last is None or not 0 <= now - last < DAY:
-                mark.touch(0o600)
-                os.utime(mark, (now, now))
-                return None if last is None else min(last, now)
-        return None
 
     def _files(self) -> list[tuple[float, int, str]]:
         """When each was saved, its size, and its path."""

@@ -172,28 +172,26 @@ def test_old_texts_go_and_the_oldest_of_too_many(tmp_path, monkeypatch):
         os.utime(tmp_path / f"{name}.txt", (time.time() - age * 60,) * 2)
     os.utime(tmp_path / f"{names[0]}.txt", (0, 0))
     results.clean()
-    assert {path.stem for path in tmp_path.iterdir()} - {"cleaned"} == {names[2], names[3], "other"}
+    assert {path.stem for path in tmp_path.iterdir()} == {names[2], names[3], "other"}
     results.prune(time.time() - 30)
-    assert {path.stem for path in tmp_path.iterdir()} - {"cleaned"} == {names[3], "other"}
+    assert {path.stem for path in tmp_path.iterdir()} == {names[3], "other"}
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["cleaned before", "new"])
-def test_a_clock_that_is_ahead_makes_no_text_old_before_another_day(tmp_path, monkeypatch, before):
-    results, now = StoredResults(lambda: tmp_path), time.time()
-    kept = results.save("kept")
-    if not before:
-        (tmp_path / "cleaned").unlink()
-    monkeypatch.setattr(_results.time, "time", lambda: now + 365 * 24 * 3600)
-    for _ in range(3):
+def test_a_clock_that_is_ahead_makes_no_text_old_before_another_day(tmp_path, monkeypatch):
+    results, now, day = StoredResults(lambda: tmp_path), time.time(), 24 * 3600
+
+    def saved(when):
+        monkeypatch.setattr(_results.time, "time", lambda: when)
+        name = results.save("kept")
+        os.utime(tmp_path / f"{name}.txt", (when, when))
         results.clean()
-    monkeypatch.setattr(_results.time, "time", lambda: now + 60)  # it was set right
-    results.clean()
-    assert results.read(kept, 0, None) == ("kept", 4, 4)
-    for day in (31, 32):
-        monkeypatch.setattr(_results.time, "time", lambda: now + 60 + day * 24 * 3600)
-        results.clean()
+        return name
+
+    first, *_ = [saved(when) for when in (now, now + 365 * day, now + 365 * day + 60, now + 60, now + 31 * day)]
+    assert results.read(first, 0, None) == ("kept", 4, 4)
+    saved(now + 33 * day)
     with pytest.raises(ToolExecutorError, match="There is no result"):
-        results.read(kept, 0, None)
+        results.read(first, 0, None)
 
 
 def test_a_manager_without_a_disk_keeps_a_bounded_number_of_bytes(monkeypatch):
