@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 MAX_FILE = 10 << 20  # bytes of a file that is kept
 MAX_ALL = 200 << 20  # bytes of all that are kept; the oldest go
-MAX_AGE = 14 * 24 * 3600.0  # seconds
+DAY = 24 * 3600.0
+MAX_AGE = 14 * DAY  # seconds
 _PATIENCE = 1.0  # seconds that a change waits for another process's: it is made all the same
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLES = """
@@ -227,7 +228,10 @@ class History:
 
 
 def _forget_old(connection: sqlite3.Connection, now: float) -> None:
-    connection.execute("DELETE FROM change WHERE at < ?", (now - MAX_AGE,))
+    # Ages count to the newest change that is a day old: of a clock that is ahead now nothing is old.
+    last = connection.execute("SELECT max(at) FROM change WHERE at <= ?", (now - DAY,)).fetchone()[0]
+    if last is not None:
+        connection.execute("DELETE FROM change WHERE at < ?", (last - MAX_AGE,))
     _forget_contents(connection)
     while (connection.execute("SELECT sum(length(data)) FROM content").fetchone()[0] or 0) > MAX_ALL:
         connection.execute("DELETE FROM change WHERE id = (SELECT min(id) FROM change WHERE content IS NOT NULL)")

@@ -131,11 +131,23 @@ def test_the_oldest_go_when_it_is_too_much_or_too_long_ago(here, tools, database
     assert [row[0][:1] for row in rows(database, "SELECT data FROM content ORDER BY 1")] == [b"3", b"4"]
     assert database.stat().st_size < 400_000, "what is forgotten frees its room"
     later = _history.time.time() + _history.MAX_AGE + 1
-    monkeypatch.setattr(_history.time, "time", lambda: later)
-    (here / "g").write_text("one")
-    tools.writeFile("g", content="two")
-    assert [change.path.name for change in History().changes()] == ["g"]
-    assert rows(database, "SELECT count(*) FROM content") == [(1,)]
+    for number in range(2):
+        monkeypatch.setattr(_history.time, "time", lambda: later + number * _history.DAY)
+        (here / "g").write_text(f"{number}")
+        tools.writeFile("g", content="two")
+    assert [change.path.name for change in History().changes()] == ["g", "g"]
+    assert rows(database, "SELECT count(*) FROM content") == [(2,)]
+
+
+def test_a_clock_that_is_ahead_costs_nothing_that_can_be_taken_back(here, tools, monkeypatch):
+    now = _history.time.time()
+    (here / "f").write_text("one")
+    tools.writeFile("f", content="two")
+    for ahead in (365 * _history.DAY, 365 * _history.DAY + 60, 60):  # then it was set right
+        monkeypatch.setattr(_history.time, "time", lambda: now + ahead)
+        tools.writeFile("g", content=f"{ahead}")
+    tools.undoFileChange("f")
+    assert (here / "f").read_text() == "one"
 
 
 def test_changes_are_made_though_nothing_can_be_kept(here, tools, database):
