@@ -215,10 +215,10 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         over.callback(temporary.release)
         if profile.name != "read":
             over.callback(_claim, boxes, profile.project, temporary.path)
-        over.callback(first.end)
+        until_over = over.enter_context(contextlib.ExitStack())
+        over.callback(first.end)  # before what is put right: a process that is left would undo it again
         cache = temporary.path if profile.name == "read" else _folders.cache_of(boxes)
         environment = clean(env, profile, temporary.path, cache)
-        until_over = over.enter_context(contextlib.ExitStack())
         yield Wrapped(program, profile, places, boxes, cache, environment, temporary, first, until_over)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.confine import Profile, _closable, _repositories, start
+from executor.confine import Profile, _closable, _kept_repositories, _repositories, start
 from executor.confine._closed import unwritable
 from executor.confine._places import Places
 from executor.confine._repositories import Repositories, below
@@ -315,14 +315,36 @@ def test_nor_one_of_a_repository_below(project, bubblewrap):
 
 
 def test_a_repository_that_cannot_be_made_one_again_is_told(project, bubblewrap, monkeypatch, caplog):
-    from executor.confine import _kept_repositories
-
     def refused(*_):
         raise PermissionError(1, "not permitted")
 
     monkeypatch.setattr(_kept_repositories.os, "chmod", refused)
     in_a_box(project, TAKEN["HEAD"])
     assert f"left {project}/.git as no repository" in caplog.text
+
+
+def test_a_repository_is_made_one_again_when_nobody_is_left_to_undo_that(project, bubblewrap, monkeypatch):
+    left = []
+
+    def looked_at(git):
+        left.append(running())
+        return is_one(git)
+
+    def running():
+        os.set_blocking(boxed.process.stdout.fileno(), False)
+        return boxed.process.stdout.read(1) is None  # its end comes when nobody holds the other one
+
+    line = "setsid sleep 600 2>/dev/null & mv .git/HEAD .git/no"
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "bufsize": 0}
+    boxed = start(Profile("project", str(project)), ["bash", "-c", line], cwd=str(project), **streams)
+    boxed.process.wait(timeout=60)
+    assert running()
+    is_one = _kept_repositories._is_one
+    monkeypatch.setattr(_kept_repositories, "_is_one", looked_at)
+    boxed.close()
+    boxed.process.stdout.close()
+    assert left == [False]
+    assert (project / ".git" / "HEAD").exists()
 
 
 def test_what_git_does_to_its_own_is_left_alone(project, bubblewrap):
