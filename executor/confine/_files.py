@@ -63,6 +63,15 @@ def folder_of(path: str) -> Iterator[tuple[int, str]]:
         os.close(folder)
 
 
+def give_back(folder: str) -> None:
+    """Take back the rights to *folder* itself; not to what a link leads to, which a command may have put there."""
+    found = _kernel.open_plain(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        os.chmod(f"/proc/self/fd/{found}", 0o700 | stat.S_IMODE(os.fstat(found).st_mode))
+    finally:
+        os.close(found)
+
+
 def check_program(name: str, folder: str, environment: Mapping[str, str]) -> None:
     """
     Say what Popen would say of a program that cannot be started, or of its *folder*; bubblewrap would start, and only

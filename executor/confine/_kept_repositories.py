@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor._regular import regular_only
+from executor.confine._files import give_back
+from executor.confine._strays import watch
 
 if TYPE_CHECKING:
     import contextlib
@@ -26,25 +28,35 @@ _NAMES_ONE = re.compile(rb"ref:\s*refs/|[0-9a-f]{40}")  # a HEAD, as git looks a
 _LONGEST = 4096
 
 
-def kept(trees: Iterable[str], until_over: contextlib.ExitStack) -> None:
-    """Once *until_over* is closed, the repositories of the working *trees* are what they are now."""
-    for git in (os.path.join(tree, ".git") for tree in trees):
+def kept(trees: Iterable[str], bare: Iterable[str], until_over: contextlib.ExitStack) -> None:
+    """
+    Once *until_over* is closed, the repositories of the working *trees* are what they are now, and neither these nor
+    *bare* ones lead git elsewhere, see `_strays`.
+
+    Raises:
+        OSError: They cannot be looked at now, and may be soon.
+    """
+    repositories = [os.path.join(tree, ".git") for tree in trees]
+    for git in repositories:
         head = _head(git) if _is_one(git) else None
         if head is not None:
             until_over.callback(_restore, git, _identity(git), head)
+    for git in (*repositories, *bare):
+        if _identity(git) is not None:
+            watch(git, until_over)  # put right before the one around it is: a link may be in the place of its HEAD
 
 
 def _restore(git: str, identity: tuple[int, int] | None, head: bytes) -> None:
     if identity is None or _identity(git) != identity or _is_one(git):
         return
     try:
-        _give_back(git)
+        give_back(git)
         if _head(git) is None:
             with open(_free(os.path.join(git, "HEAD")), "xb") as made:
                 made.write(head)
         for folder in (os.path.join(git, name) for name in _FOLDERS):
             if _identity(folder) is not None:
-                _give_back(folder)
+                give_back(folder)
             elif not (os.path.isdir(folder) and os.access(folder, os.X_OK)):
                 os.mkdir(_free(folder))
     except OSError as error:
@@ -52,15 +64,6 @@ def _restore(git: str, identity: tuple[int, int] | None, head: bytes) -> None:
             f"A command has left {git} as no repository, and it cannot be made one again ({error}): see to it before "
             "git is used there"
         )
-
-
-def _give_back(folder: str) -> None:
-    """Take back the rights to a folder itself; not to what a link there leads to, which the command may have put."""
-    found = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.chmod(f"/proc/self/fd/{found}", 0o700 | stat.S_IMODE(os.fstat(found).st_mode))
-    finally:
-        os.close(found)
 
 
 def _free(path: str) -> str:

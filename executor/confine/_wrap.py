@@ -160,7 +160,8 @@ class Wrapped:
             except OSError as error:
                 raise _unlaid(self.profile, error) from error
         if self.profile.name != "read":
-            kept((self.profile.project, *nested.trees[:MOST_REPOSITORIES]), self.until_over)
+            trees, bare = nested.trees[:MOST_REPOSITORIES], nested.bare[:MOST_REPOSITORIES]
+            kept((self.profile.project, *trees), bare, self.until_over)
         kept_there((path for kind, path in plan.mounts if kind is _mounts.Kind.FIXED), self.until_over)
         return plan
 
