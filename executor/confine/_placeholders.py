@@ -56,7 +56,8 @@ class Placeholders:
             return
         _records.write(self._record, sorted({*self._listed(), *wanted}))
         for path in wanted:
-            with folder_of(path) as (folder, name):
+            # Somebody has made it meanwhile; or it is there by another name, in a folder that is mounted twice.
+            with contextlib.suppress(FileExistsError), folder_of(path) as (folder, name):
                 if (told := "" if path in files else _told(path)) is not None:
                     with open(name, "xb", buffering=0, opener=_in(folder)) as placeholder:
                         _records.write_all(placeholder.fileno(), told)

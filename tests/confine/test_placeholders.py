@@ -107,6 +107,21 @@ def test_what_somebody_has_filled_or_replaced_is_theirs(boxes, project):
     assert os.listdir(boxes) == []
 
 
+def test_what_has_two_names_is_made_once(boxes, project):
+    make(boxes, project, *NAMES, *NAMES)  # as in a folder that is mounted twice
+    assert left(project) == sorted(NAMES)
+    Placeholders(boxes).remove()
+    assert left(project) == []
+
+
+def test_what_somebody_makes_meanwhile_is_theirs(boxes, project, monkeypatch):
+    monkeypatch.setattr("executor.confine._placeholders.os.path.lexists", lambda _: False)
+    (project / "folder").mkdir()
+    make(boxes, project, "folder")
+    Placeholders(boxes).remove()
+    assert left(project) == ["folder"]
+
+
 def test_an_empty_file_is_removed_unless_somebody_wrote_into_it(boxes, project):
     make_empty(boxes, project, "one")
     make_empty(boxes, project, "two")
