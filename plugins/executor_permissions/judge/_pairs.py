@@ -29,7 +29,7 @@ truncate: s=--size c=--no-create r=--reference
 shred: u=--remove f=--force n=--iterations z=--zero
 sort: o=--output k=--key u=--unique T=--temporary-directory m=--merge c=--check
 date: s=--set f=--file r=--reference d=--date
-grep,egrep,fgrep: r=--recursive R=--dereference-recursive f=--file i=--ignore-case v=--invert-match
+grep,egrep,fgrep,zgrep: r=--recursive R=--dereference-recursive f=--file i=--ignore-case v=--invert-match
 sed,gsed: i=--in-place n=--quiet n=--silent e=--expression f=--file s=--separate E,r=--regexp-extended
 awk,gawk: f=--file i=--include l=--load v=--assign e=--source o=--pretty-print
 tar,gtar,bsdtar: x=--extract x=--get c=--create f=--file t=--list r=--append u=--update A=--catenate A=--concatenate C=--directory P=--absolute-names I=--use-compress-program T=--files-from X=--exclude-from k=--keep-old-files O=--to-stdout F=--info-script F=--new-volume-script z=--gzip j=--bzip2 J=--xz v=--verbose

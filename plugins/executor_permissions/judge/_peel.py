@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._handed_on import finds_files, handed_on
+from executor_permissions.judge._programs import GREPS
 from executor_permissions.judge._words import Command, Unknown, program_of
 from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
@@ -27,7 +28,6 @@ _SHOW_NO_CONTENT = frozenset(
     "echo wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
 )
 _SHOWING = frozenset("cat head tail nl tac grep egrep fgrep sed".split())
-_GREPS = frozenset({"grep", "egrep", "fgrep"})
 _NAMES_OR_COUNTS = re.compile(r"-[EFGHPLchilnqrRsvwxz]*[lLcq][EFGHPLchilnqrRsvwxz]*\Z")
 # Options in front of a sub-command that change nothing but what is told of it, and how fast it is.
 _IDLE = frozenset(
@@ -151,7 +151,7 @@ def _tells_no_content(words: list[str]) -> bool:
     program = program_of(words)
     if program is None or any(type(word) is Unknown for word in words):
         return False
-    if program in _GREPS:
+    if program in GREPS:
         return any(_NAMES_OR_COUNTS.match(word) or word in _LONG_NAMES_OR_COUNTS for word in words[1:])
     return program in _SHOW_NO_CONTENT
 

@@ -46,6 +46,7 @@ def _wrapper(
     return Wrapper(told.union(values.split()), operands, assignments, joined, told, optional)
 
 
+GREPS = frozenset("grep egrep fgrep zgrep".split())
 WRAPPERS: dict[str, Wrapper] = {
     "arch": _wrapper("-e -d -arch"),
     "builtin": _wrapper(),

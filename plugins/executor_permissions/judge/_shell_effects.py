@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._peel import parts_of
+from executor_permissions.judge._programs import GREPS
 from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import kind_of, only_reads, walk
@@ -46,7 +47,7 @@ _FOLLOWING = {
 _LINKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
 _SYMBOLIC = re.compile(r"-[^-]*s|--s")  # ln
 _SEARCHING = frozenset({"find", "fd", "fdfind"})  # what they run is given what they find
-_LISTING = frozenset("echo printf find fd fdfind ls tree rg grep egrep fgrep ag ack".split())
+_LISTING = GREPS | frozenset("echo printf find fd fdfind ls tree rg ag ack".split())
 _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 

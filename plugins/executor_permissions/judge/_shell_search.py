@@ -15,6 +15,7 @@ from executor_permissions.judge._handed_on import told
 from executor_permissions.judge._ignore_files import is_shown
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
+from executor_permissions.judge._programs import GREPS
 from executor_permissions.judge._secrets import secret_places_below
 from executor_permissions.judge._shell_shows import SHOWING, shown_by
 from executor_permissions.judge._words import Glob, program_of
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._links import Links
 
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
-GREPS = frozenset("grep egrep fgrep".split())
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
 _COMPARING = frozenset({"diff", "sdiff"})
 LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from executor_permissions.judge._programs import GREPS
 from executor_permissions.judge.options._entry import Entry
 
 PROGRAMS: dict[str, Entry] = {
@@ -48,7 +49,7 @@ PROGRAMS: dict[str, Entry] = {
         "--width: --left-column --suppress-common-lines --expand-tabs --tabsize: --minimal --speed-large-files --help --version",
         asks="-o:write --output:write --diff-program:",
     ),
-    "grep egrep fgrep zgrep": Entry(
+    " ".join(sorted(GREPS)): Entry(
         "reader",
         "GNU grep 3.8",
         "pattern read*",
