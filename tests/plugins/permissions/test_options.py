@@ -158,6 +158,8 @@ def test_other_values_are_checked_by_their_kind():
         "remotename": (["origin", "upstream", "me/fork"], ["https://x/y", "git@x:y/z", "x:y", "../x", "..", "/x", "ext::sh -c x"]),
         "codeproject": (["a.csproj"], ["/p:X=y", "/logger:x"]),
         "refname": (["HEAD", "ORIG_HEAD", "refs/heads/a/b"], ["config", "hooks/x", "../x", "refs/../config", "refs/heads/../../x"]),
+        "nohost": ([":80", "tcp:443", "4TCP@127.0.0.1:80", "@[::1]", "a.txt"], ["@x.org", "tcp@x.org:80", "@beef.cafe", "@[::1].x"]),
+        "socketfilter": (["sport = :22", "state", "10.0.0.0/8", "[::1]:80", "*:*", "( dport = :https or src 1.2.3.4 )", "!=:22"], ["x.org", "dst x.org:80", "beef.cafe", "dst=x", "1.2.3.4.x"]),
         "number": (["1", "-1", "+12"], ["", "x", "1234567890", "1.5", "--1"]),
         "plusformat": (["+%F", "+"], ["-d", "x", ""]),
         "printfformat": (["%s\n", "100%%n", "%d"], ["%n", "%5n", "a%ln", "%%%n"]),

@@ -36,6 +36,10 @@ def verdict(tmp_path):
 
 # Rows of (pattern, what it covers, what it does not).
 COVERED = [
+    ("ss *", ["ss -tlnp", "ss -ltn sport = :22", "ss state established '( dport = :443 or dport = :https )'", "ss dst 10.0.0.0/8", "ss dst '[::1]:80'"],
+     ["ss dst x.evil.example", "ss x.evil.example", "ss -t '( dst x.evil.example:443 )'", "ss src beef.cafe", "ss -tn dst=x.evil.example"]),
+    ("lsof *", ["lsof -i :3000", "lsof -i4TCP@127.0.0.1:80", "lsof -nP -iTCP -sTCP:LISTEN", "lsof a.txt"],
+     ["lsof -i @x.evil.example", "lsof -i@x.evil.example:443", "lsof -iTCP@x.evil.example", "lsof -i tcp@beef.cafe"]),
     ("curl *", ["curl --proto =https https://x", "curl -L --proto-redir =http,HTTPS https://x", "curl --proto '=https,-ftp' https://x"],
      ["curl -L --proto-redir =file,http http://h/", "curl -L --proto-redir +all http://h/", "curl --proto =http,,+file -L http://h", "curl --proto-r -all,=file http://h", "curl --proto-redir -http,+-+file http://h", "curl --proto-redir gopher http://h"]),
     ("docker *", ["docker attach c", "docker start -ai c"], ["docker attach c <<< id", "docker start -ai c <<< id", "docker container attach c <<< id", "docker compose attach c <<< id"]),

@@ -65,6 +65,13 @@ _RUSTFMT_ARGUMENTS = frozenset(
 )
 _MANUAL = re.compile(r"[A-Za-z0-9_.:+@-]+(?:\([0-9][a-z]*\))?\Z")
 _CHECKS_SIGNATURE = re.compile(r"%[-+ ]?G|signature|describe")  # "%+G?" is "%G?" in a line of its own
+_OF_SS = re.compile(  # in its filters: any other word is taken for a host, whose name is looked up
+    r"state|exclude|all|connected|synchronized|bucket|big|established|syn-(?:sent|recv)|fin-wait-[12]|time-wait|closed"
+    r"|close-wait|last-ack|listening|closing|src|dst|[sd]port|autobound|and|or|not|eq|neq?|gt|geq?|lt|leq?"
+    r"|(?:[\d.]+|\*|\[[\da-fA-F:.]*\])?(?:/\d+)?(?::[\w*-]*)?"
+)
+_AROUND_WORDS_OF_SS = re.compile(r"[\s()!=<>&|]+")
+_HOST_OF_LSOF = re.compile(r"[^@]*(?:@(?:[\d.]+|\[[\da-fA-F:.]*\])(?::[^@]*)?)?")
 _RSYNC_MERGES = (".", ":", "merge", "dir-merge", "!", "clear")
 
 
@@ -186,6 +193,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "codeproject": lambda value: value[:1] != "/",  # dotnet: an option for MSBuild, which loads what it names
     "pythonversion": lambda value: _PYTHON.match(value) is not None,  # else it is a program, which is run
     "readcontext": lambda value: ":" not in value,  # docker: else it is fetched
+    "nohost": lambda value: _HOST_OF_LSOF.fullmatch(value) is not None,  # the name of one is looked up
     "nodollar": lambda value: not set(value) & {"$", "\n", "\r"},  # less: these end the value, more may follow
     "number": lambda value: _NUMBER.match(value) is not None,
     "plusformat": lambda value: value[:1] == "+",
@@ -209,6 +217,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "script": lambda value: value != "env",  # npm, pnpm and yarn have one of this name: it prints the environment
     "sed": lambda value: value != "" and is_safe_sed(value),  # BSD's "-i ''" is followed by the script
     "shellword": lambda value: _SHELL_WORD.match(value) is not None,
+    "socketfilter": lambda value: all(map(_OF_SS.fullmatch, _AROUND_WORDS_OF_SS.split(value))),
     "sql": _is_safe_sql,
     "testargument": lambda value: not value.startswith("--logfile"),
     "unsetname": lambda value: _NAME.match(value) is not None and value not in _NEEDED,

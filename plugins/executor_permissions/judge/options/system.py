@@ -101,7 +101,7 @@ PROGRAMS: dict[str, Entry] = {
     "ss": Entry(
         "reader",
         "iproute2 6",
-        "text*",
+        "socketfilter*",
         "-n -r -a -l -o -e -m -p -i -s -b -E -Z -z -N: -4 -6 -0 -t -u -d -w -x -S -M -H -Q -O -T -f: -h -V --numeric "
         "--resolve --all --listening --options --extended --memory --processes --info --summary --ipv4 --ipv6 --tcp "
         "--udp --unix --no-header --oneline --family: --help --version",
@@ -110,8 +110,8 @@ PROGRAMS: dict[str, Entry] = {
     "lsof": Entry(
         "reader",
         "lsof 4.95",
-        "text*",
-        "-a -b -l -n -N -o -P -R -t -U -w -V -v -h -i? -p: -u: -c: -d: -g? -s? -F? -T?",
+        "nohost*",
+        "-a -b -l -n -N -o -P -R -t -U -w -V -v -h -i?nohost -p: -u: -c: -d: -g? -s? -F? -T?",
         asks="-D: -A: -k: -m: -e: -x? -r? -S?",
     ),
     "top htop vmstat iostat free w who last lscpu lsblk lsusb lspci lsmod netstat": Entry(
