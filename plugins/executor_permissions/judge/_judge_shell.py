@@ -36,6 +36,7 @@ from executor_permissions.judge._shell_rules import (
 from executor_permissions.judge._shell_runs import Run, Runs, in_one
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
+from executor_permissions.judge._shell_sent import may_send_options
 from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading
 from executor_permissions.judge.options import kind_of
@@ -134,6 +135,7 @@ class ShellJudge:
         self._text = text
         if self._operands.lists_names:
             self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged.values())
+            self._operands.options_sent = may_send_options(steps, self._links, flat=reading.script is None)
         parts: list[Part] = []
         self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
         if self.rules.has_sequences:

@@ -17,7 +17,7 @@ from executor_permissions.judge._paths import Place, UnclearPathError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-# ruff: noqa: PTH115, PTH116 -- pathlib is ten times slower, and every word of every command comes by here
+# ruff: noqa: PTH115, PTH116, PTH208 -- pathlib is ten times slower, and every word of every command comes by here
 
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
 _LONG = 250  # characters of a path, above which it is tried to go on from what is known of folders above it,
@@ -103,6 +103,14 @@ class Links:
     def is_file(self, path: str) -> bool:
         """Whether *path* is a file; no folder, and no link to one."""
         return self.stamp(path) is not None and not self.exists(f"{path}/.")
+
+    def names_in(self, folder: str) -> list[str]:
+        """The names of what is in *folder*; none if it is no folder, or not to be looked at."""
+        self.looked_beyond = True
+        try:
+            return os.listdir(folder)
+        except OSError:
+            return []
 
     def place(self, path: str, folder: str | None = None) -> Place:
         """

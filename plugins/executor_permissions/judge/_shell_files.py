@@ -19,8 +19,8 @@ from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, ca
 from executor_permissions.judge._shell_search import Searches
 from executor_permissions.judge._shell_unpacked import kept_in
 from executor_permissions.judge._shell_unseen import given_unseen, may_be_opened, patterns_of
-from executor_permissions.judge._words import KNOWN, Glob, Number, PublicWords
-from executor_permissions.judge.options import walk
+from executor_permissions.judge._words import KNOWN, REST, Glob, Number, PublicWords
+from executor_permissions.judge.options import takes_files_by_option, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +34,7 @@ _LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _WILDCARD = re.compile(r"[*?\[]")
+_STARTS_ANYHOW = frozenset("*?[")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
 
@@ -50,6 +51,7 @@ class Operands:
 
     lists_names = False  # whether what is printed may be taken for names of files
     changes_listed = False  # and the files of these names be written
+    options_sent = False  # and options be among them
     is_followed = False  # whether more runs than one command, so that a link may be used
     _searches: Searches | None = None
     _looks = _entries = 0
@@ -82,7 +84,7 @@ class Operands:
         if changed or linked or unpacked or affects_further_names(command) or not self._are_usual(words, folders):
             effect = Effect(command)
             made = effect.makes()
-            worst = self._options_listed(command.words, folders, changed=changed) if program == "wc" else None
+            worst = self._options_listed(command.words, folders, changed=changed)
             further = (*((path, "path") for path in made), *((path, "name") for path in unpacked))
             for word, role in (*operands(program, words), *further):
                 for finding in self._word(word, program, folders, effect):
@@ -116,6 +118,8 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows, copies or writes files is given names that only the running shell knows."""
+        if self.options_sent and REST in words and "--" not in words and takes_files_by_option(words, lists=True):
+            return Finding("ask", f"an option may be among what {words[0]} is given: write -- in front")
         unseen = self.lists_names or not KNOWN.issuperset(map(type, words))
         does = given_unseen(words) if unseen else None
         kept = self._kept(does) if does is not None else None
@@ -129,10 +133,14 @@ class Operands:
         return next(chain(globs, there), None)
 
     def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
-        """Whether the name of a file that is listed may become an option."""
+        """Whether the name of a file that is listed, or that a glob becomes, may be an option that names another."""
+        if KNOWN.issuperset(map(type, words)) or not takes_files_by_option(words):
+            return None
         for word in words:
             if word == "--":
                 return None
+            if type(word) is Glob and self._becomes_option(word, folders):
+                return Finding("maybe", f"{word} is an option, too, by the name of a file: write ./{word}")
             if type(word) is PublicWords and word.startswith("$(git ls-files"):
                 if changed or ANYWHERE in folders:
                     return Finding("ask", "a name that is listed may be an option: write -- in front")
@@ -142,6 +150,17 @@ class Operands:
                     if lists_options(word, self._links.real(folder), self._links):
                         return Finding("maybe", "a name that is listed is an option: write -- in front")
         return None
+
+    def _becomes_option(self, word: str, folders: Folders) -> bool:
+        """Whether there is a file by whose name a glob becomes what looks like an option."""
+        if word[0] not in _STARTS_ANYHOW:
+            return False
+        first = word.partition("/")[0]
+        return any(
+            name[0] == "-" and may_meet(f"/{first}", f"/{name}")
+            for folder in folders - {ANYWHERE}
+            for name in self._links.names_in(folder)
+        )
 
     def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
         """The same for a file that is redirected to or from."""

@@ -13,7 +13,17 @@ from executor_permissions.judge.options._entry import Kind
 from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.options._walk import NEVER, SHAPES, Walk
 
-__all__ = ["NEVER", "Kind", "Walk", "is_known", "kind_of", "only_reads", "read_only_words", "walk"]
+__all__ = [
+    "NEVER",
+    "Kind",
+    "Walk",
+    "is_known",
+    "kind_of",
+    "only_reads",
+    "read_only_words",
+    "takes_files_by_option",
+    "walk",
+]
 
 _MAX_NESTING = 8
 # Who judges a command asks half a dozen times about the same words. They are known by what they are, not by what they
@@ -67,6 +77,13 @@ def only_reads(words: list[str]) -> bool:
     found = walk(words)
     grammar = found.grammar if found is not None else None
     return grammar is not None and grammar.inert and grammar.entry.kind == "reader"
+
+
+def takes_files_by_option(words: list[str], *, lists: bool = False) -> bool:
+    """Whether an option of the program names a file that it reads, or, with *lists*, a list of files."""
+    found = walk(words)
+    options = found.grammar.options.values() if found is not None and found.grammar is not None else ()
+    return any(option.value == "list" or (not lists and option.value.startswith("read")) for option in options)
 
 
 def read_only_words(words: list[str]) -> int:
