@@ -254,10 +254,9 @@ class ShellJudge:
 
     def _fed(self, step: Step, run: Run, folders: Folders) -> Finding | None:
         """Whether *run*, of *step*, may be given files of which only the running shell knows the names."""
-        handed = handed_on(step.command) if run.words is not step.command.words else None
-        if handed is None:
-            return self._operands.fed(run.words)
-        return self._shown(Run(handed, run.certain, "find"), folders)
+        found = self._operands.fed(run.words)
+        handed = handed_on(step.command) if found is not None and run.words is not step.command.words else None
+        return found if handed is None else self._shown(Run(handed, run.certain, "find"), folders)
 
     def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """Whether one of *runs* may open what its input names: the text of a here-document, or any word of the line."""

@@ -89,6 +89,12 @@ class Lines(random.Random):
             "cut -d= -f2-",
         ),
     )
+    FINDS = ("find .", "find src", "find -L .", "find . src", "find ..", "find src/..", "find ~")
+    TESTS = (
+        *("-type f", "-type f", "-type f", "-name '*.txt'", "-name '*.txt'", "-name 'a*'", "-name '*'", "-name '.e*'"),
+        *("! -name .env", "-not -path './src/*'", "-type l", "-xtype f", "-o -name .env", "-size -9", "-newer a.txt"),
+        *("-maxdepth 1", "! -type d", "-name '*nv'", "-follow", "-name -type", "-path '*e*'"),
+    )
     XARGS = ("", "-0", "-n1", "-r", "-n 1", "-I{}", "-d '\\n'")
 
     def option(self, program):
@@ -121,10 +127,37 @@ class Lines(random.Random):
             return f"for f in {names}; do {reader} {name}; done"
         if form < 0.65:
             return f"{reader} $({self.choice(self.MAKERS)})"
+        if form < 0.8:
+            return self.finds(reader)
         filters = self.choices(self.FILTERS, k=self.choice((0, 0, 1, 1, 2)))
         xargs = self.choice(self.XARGS)
         told = " {}" if xargs == "-I{}" else ""
         return " | ".join([self.choice(self.MAKERS), *filters, f"xargs {xargs} {reader}{told}"])
+
+    def finds(self, reader):
+        """What find finds is given to a reader, name by name."""
+        if self.random() < 0.6:
+            shown = (
+                "cat",
+                "head -n 3",
+                "tail -n 2",
+                "nl",
+                "grep -n .",
+                "grep -e",
+                "sed -n p",
+                "sed",
+                "tac",
+                "cat b.txt",
+            )
+            reader = self.choice(shown)
+        tests = self.choices(self.TESTS, k=self.choice((0, 0, 1, 2, 3)))
+        tests += ["-type f", self.choice(("-name '*.txt'", "-name '[al]*'"))] if self.random() < 0.8 else []
+        find = " ".join([self.choice(self.FINDS), *self.sample(tests, k=len(tests))])
+        if self.random() < 0.5:
+            return f"{find} -exec {reader} {{}} {self.choice(('+', '+', chr(92) + ';'))}"
+        prints = self.choice(("-print0", "-print0", "-print0", "-print0 -print0", "-print", "-printf '%f\\0'"))
+        between = self.choice(("", "", "", " | sort -z", " | head -c 9", " | tail -c 5"))
+        return f"{find} {prints}{between} | xargs {self.choice(('-0', '-0', '-0r', '-0 -n1', '', '-0 -n 2'))} {reader}"
 
 
 class Laboratory:
@@ -189,9 +222,12 @@ class Laboratory:
 
 def check(folder, seed, count, odd_name):
     laboratory, lines, wrong = Laboratory(folder), Lines(seed), []
+    links = {"k.txt": laboratory.home / ".ssh/id_rsa", "src/a.txt": "../.env", "src/l.py": "../.env"}
+    for name, target in links.items():
+        (laboratory.project / name).symlink_to(target)
     if odd_name:
         (laboratory.project / odd_name).touch()
-        laboratory.before = laboratory.seen()
+    laboratory.before = laboratory.seen()
     while count:
         line = lines.line()
         if laboratory.allows(line):
