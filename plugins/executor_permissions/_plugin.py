@@ -6,10 +6,10 @@ import queue
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from executor import Decision, ToolCall, Verdict, current_call
-from executor.approval import copy_arguments
+from executor.approval import Scope, copy_arguments
 from executor.ownfiles import keep_own, kept_own
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from executor import Approval, Channel, Tool
-    from executor.approval import Inbox, Scope
+    from executor.approval import Inbox
     from executor_permissions.ask._suspensions import Everybody, Suspension
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
@@ -61,6 +61,7 @@ class PermissionPlugin:
 
     Raises:
         PermissionConfigError: The policy could not be loaded: nothing may run on it.
+        ValueError, TypeError: *always* is no scope, *channel* no channel.
     """
 
     def __init__(
@@ -78,6 +79,8 @@ class PermissionPlugin:
         session_id: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if always not in (scopes := get_args(Scope)):
+            raise ValueError(f"always: {always!r} is none of {', '.join(scopes)}")
         self._clock = clock
         self._own = object()
         self._audit = Audit()

@@ -24,8 +24,10 @@ def choose_channel(
     *,
     terminal: bool,
 ) -> dict[str, Channel] | None:
-    """The surfaces to ask on, by name; None for those of the executor's inbox."""
+    """The surfaces to ask on, by name; None for those of the executor's inbox. Raises TypeError: *channel* is none."""
     if channel is not None:
+        if not (hasattr(channel, "ask") or callable(channel)):
+            raise TypeError(f"channel: {channel!r} is neither a Channel, with ask and withdraw, nor a function")
         from executor_permissions.ask._channels import CallbackChannel
 
         return {"callback": channel if hasattr(channel, "ask") else CallbackChannel(channel)}  # type: ignore[dict-item]  # either form

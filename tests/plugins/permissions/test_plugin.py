@@ -74,6 +74,18 @@ def test_each_answer_does_what_it_says(make, answer, allowed, expected):
     assert method(plugin, "tool", {"a": 1}) == (allowed, expected)
 
 
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"always": "forever"}, ValueError, "session, project, user"),
+        ({"channel": 5}, TypeError, "channel: 5 is neither"),
+    ],
+)
+def test_what_is_no_option_is_refused_at_the_door(tmp_path, options, kind, said):
+    with pytest.raises(kind, match=said):
+        PermissionPlugin(policy={}, project_root=tmp_path, state_dir=tmp_path, **options)
+
+
 def test_a_comment_reaches_the_model(make):
     plugin, _ = make(("comment", "use ls instead"))
     assert plugin.check_permission("tool", {})[1]["comment"] == "use ls instead"
