@@ -303,6 +303,25 @@ def test_explain_says_of_every_part_which_rule_decides_or_would(run, run_json, p
     assert "None" not in shown
 
 
+def test_explain_names_the_place_of_a_rule_that_remove_does_not_take_out(run, run_json, policy):
+    path = policy({"blacklist": {"arguments": {"readFile": {"path": ["/etc/"]}}}})
+    (part,) = run_json("permissions", "explain", "readFile", "path=/etc/hosts")["parts"]
+    assert part["mend"] == f"to change that: take it out of {path}:6"
+    refused = run("permissions", "remove", "--deny", "/etc/")
+    assert refused.exit_code == 2
+    assert f"it is among its arguments readFile path, {path}:6: take it out there" in refused.stderr
+
+
+def test_what_a_loop_runs_is_shown_once(run, policy):
+    policy({})
+    words = ("runCommand", "command=for i in 1 2 3; do frob $i; done")
+    for command in ("explain", "check"):
+        assert run("permissions", command, *words).stdout.count("frob $i  ") <= 1
+        assert (
+            run("permissions", command, *words).stdout.count("no rule allows it") == 2
+        )  # of the whole, and of the part
+
+
 @pytest.mark.parametrize(
     "words", [("echo", "text=a b"), ("runCommand", "command=npm publish"), ("runCommand", 'argv:=["npm", "publish"]')]
 )

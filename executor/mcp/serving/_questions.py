@@ -85,7 +85,8 @@ class Question:
         lines = [f"Run {visible(asked.tool)}?", f"  why you are asked: {visible(asked.reason)}"]
         lines += [f"  {visible(key)}: {_short(value)}" for key, value in asked.arguments.items()]
         if len(asked.parts) > 1:
-            lines += [f"    [{part.verdict}] {_short(part.text)} ({visible(part.reason)})" for part in asked.parts]
+            told = (f"    [{part.verdict}] {_short(part.text)} ({visible(part.reason)})" for part in asked.parts)
+            lines += dict.fromkeys(told)  # what a loop runs is judged for each of its rounds
         return "\n".join(lines)
 
     @property

@@ -130,7 +130,9 @@ function partsOf(question) {
   const parts = question.parts.filter((part) => part && typeof part === "object");
   if (parts.length < 2) return null;
   const worst = { deny: 0, ask: 1, allow: 2 };
-  const sorted = parts.toSorted((one, other) => worst[one.verdict] - worst[other.verdict]);
+  // What a loop runs is judged for each of its rounds, and read once.
+  const once = new Map(parts.map((part) => [JSON.stringify([part.verdict, part.text, part.rule, part.reason]), part]));
+  const sorted = [...once.values()].toSorted((one, other) => worst[one.verdict] - worst[other.verdict]);
   const items = sorted.map((part) => el("li", {},
     el(`span.chip.${VERDICTS[part.verdict] ?? "ask"}`, {}, VERDICTS[part.verdict] ?? "ask"),
     el("code", {}, oneLine(cut(part.text, 600))), el("span.because", {}, part.verdict === "allow" && part.rule ? part.rule : part.reason)));

@@ -65,7 +65,12 @@ def question(
 
 
 def _part_lines(parts: Sequence[Part]) -> Iterable[str]:
-    """The parts that no rule allows, all of them and the worst first; then those that rules allow."""
+    """
+    The parts that no rule allows, all of them and the worst first; then those that rules allow.
+
+    What a loop runs is judged for each of its rounds, and read once.
+    """
+    parts = list({(part.text, part.verdict, part.rule, part.reason): part for part in reversed(parts)}.values())[::-1]
     covered = [part for part in parts if part.verdict == "allow"]
     for part in [*by_severity(parts), *covered[:_COVERED_PARTS]]:
         because = part.rule if part.verdict == "allow" and part.rule else part.reason

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from executor_permissions.store._source import Source
 
+_LISTED = ("tools", "patterns")  # what is added and removed by itself; values of arguments are edited in the file
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -62,7 +64,7 @@ def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
     for name in LISTS:
         section, in_force = source.section(name).rules, trusted or name != "whitelist"
         told: list[tuple[tuple[str | int, ...], object]]
-        told = [((key, i), rule) for key in ("tools", "patterns") for i, rule in enumerate(section.get(key, ()))]
+        told = [((key, i), rule) for key in _LISTED for i, rule in enumerate(section.get(key, ()))]
         for tool, arguments in section.get("arguments", {}).items():
             for argument, values in arguments.items():
                 told.extend((("arguments", tool, argument, i), value) for i, value in enumerate(values))
@@ -89,7 +91,7 @@ def add_rule(
 
     def change(content: dict[str, Any]) -> bool:
         section = content.setdefault(list_name, {})
-        if any(rule in section.get(each, ()) for each in ("tools", "patterns")):
+        if any(rule in section.get(each, ()) for each in _LISTED):
             return False
         section.setdefault(key, []).append(rule)
         return True
@@ -108,7 +110,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 
     def change(content: dict[str, Any]) -> bool:
         found = False
-        for key in ("tools", "patterns"):
+        for key in _LISTED:
             listed = content.get(list_name, {}).get(key, [])
             if rule in listed:
                 found = True
@@ -117,10 +119,22 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 
     path, changed = _change(change, ())
     if not changed:
-        others = [each.list for each in _rules_of(path, trusted=True) if each.rule == rule] if path.exists() else []
-        hint = f"; it is in the {others[0]}" if others else "; 'toolexec permissions show' lists the rules"
-        raise CliError(f"{path}: {rule!r} is no tool or pattern of the {list_name}{hint}")
+        others = [each for each in _rules_of(path, trusted=True) if each.rule == rule] if path.exists() else []
+        others.sort(key=lambda each: each.list != list_name)
+        hint = "'toolexec permissions show' lists the rules"
+        if others and others[0].key in _LISTED:
+            hint = f"it is in the {others[0].list}"
+        elif others:
+            hint = f"it is among its {others[0].key}, {others[0].where}: take it out there"
+        raise CliError(f"{path}: {rule!r} is no tool or pattern of the {list_name}; {hint}")
     return path
+
+
+def can_be_removed(rule: str, where: str) -> bool:
+    """Whether *rule*, which stands in ``FILE:LINE``, is one that `remove_rule` takes out."""
+    path = policy_file()[0]
+    found = _rules_of(path, trusted=True) if path.exists() else ()
+    return any((each.rule, each.where) == (rule, where) and each.key in _LISTED for each in found)
 
 
 def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tuple[Path, bool]:

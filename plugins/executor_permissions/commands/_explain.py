@@ -13,6 +13,7 @@ import click
 from executor.cli import App, complete_tool, json_option, pass_app, read_arguments, rehearse
 from executor_permissions.ask._offer import rules_for
 from executor_permissions.commands import _covers
+from executor_permissions.commands._edit import can_be_removed
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._load import Policy
 
@@ -54,11 +55,14 @@ def _explain_call(app: App, name: str, arguments: tuple[str, ...], *, as_json: b
         app.screen.json(told)
         return
     app.screen.heading(f"{name}: {told['decision']} ({told['reason']})")
-    for part in told["parts"]:
-        place = f" ({part['where']})" if part.get("where") else ""
-        app.screen.result(f"{part['decision']}: {part['text']}\n  {part['reason']}{place}")
-        if part["mend"]:
-            app.screen.result(f"  {part['mend']}")
+    for text in dict.fromkeys(map(_said, told["parts"])):  # what a loop runs is judged for each of its rounds
+        app.screen.result(text)
+
+
+def _said(part: Mapping[str, Any]) -> str:
+    place = f" ({part['where']})" if part.get("where") else ""
+    mended = f"\n  {part['mend']}" if part["mend"] else ""
+    return f"{part['decision']}: {part['text']}\n  {part['reason']}{place}{mended}"
 
 
 def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
@@ -67,6 +71,8 @@ def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
         return None
     lists = {"blacklist": "--deny ", "ask_rule": "--ask "}
     if part["method"] in lists and part["rule"] is not None:
+        if part.get("where") and not can_be_removed(part["rule"], part["where"]):
+            return f"to change that: take it out of {part['where']}"
         return f"to change that: toolexec permissions remove {lists[part['method']]}{shlex.quote(part['rule'])}"
     rules = would_allow or (rules_for(part["text"], str(Path.home())) or ())[:1]
     if part["method"] != "default" or not rules:

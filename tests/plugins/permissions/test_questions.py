@@ -116,6 +116,11 @@ def test_a_question_tells_all_that_a_person_needs(ask):
     _, _, question, _ = ask("no", "runCommand", {"command": "ls; git log a"})
     assert question.offered_rule == "git log *"
     assert [part.text for part in question.parts] == ["ls", "git log a"]
+    _, _, question, _ = ask("no", "runCommand", {"command": "for i in 1 2 3; do frob $i; cat f; done"})
+    assert [line for line in question.text.splitlines() if line.startswith("    [")] == [
+        "    [ASK] frob $i   (no rule allows it)",
+        "    [ASK] cat f   (no rule allows it)",
+    ]
 
 
 @pytest.mark.parametrize(
