@@ -339,7 +339,7 @@ def show_judgement(app: App, told: dict[str, Any]) -> None:
     if len(parts) > 1 or (parts and parts[0]["text"] != told["tool"]):
         rows = [(part["decision"], part["text"], part["reason"], part["where"] or "") for part in parts]
         rows = list(dict.fromkeys(rows))  # what a loop runs is judged for each of its rounds
-        app.screen.table(("decision", "part", "because", "rule at"), rows)
+        app.screen.table(("decision", "part", "because", "rule at"), rows, whole=("rule at",))
     if "confine" in told:
         box = told["confine"]
         held = f" (not held: {', '.join(box['open'])})" if "open" in box else ""

@@ -126,11 +126,16 @@ class Screen:
         gap, text = "\n" * (len(text) - len(text.lstrip("\n"))), printable(text.lstrip("\n"))
         write(sys.stdout, gap + _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Write a table to stdout."""
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str] = ()) -> None:
+        """
+        Write a table to stdout.
+
+        Args:
+            whole: The columns of whose words nothing is cut where the terminal is narrow: they go on in the next line.
+        """
         rows = [[_in_one_line(cell) for cell in row] for row in rows]
-        draw = _rich_table if styled(sys.stdout) and has_rich() else _plain_table
-        write(sys.stdout, _line(draw(headers, rows)), safe=True)
+        rich = styled(sys.stdout) and has_rich()
+        write(sys.stdout, _line(_rich_table(headers, rows, whole) if rich else _plain_table(headers, rows)), safe=True)
 
     def output(self, chunk: str) -> None:
         """Show a piece of a tool's output as it comes."""
@@ -325,13 +330,14 @@ def has_rich() -> bool:
     return importlib.util.find_spec("rich") is not None
 
 
-def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*(Column(header) for header in headers), box=SIMPLE_HEAD, pad_edge=False)
+    columns = (Column(header, overflow="fold" if header in whole else "ellipsis") for header in headers)
+    table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)

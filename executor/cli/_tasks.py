@@ -115,7 +115,7 @@ def list_command(app: App, *, as_json: bool, state: str | None, tool: str | None
     if as_json:
         app.screen.json([told(info) for info in infos])
     elif not infos:
-        app.screen.note("there is no such task")
+        app.screen.note("there is no such task" if state or tool else "there is no task")
     else:
         rows = [
             (info.id, info.tool_name, _state(info), f"{info.duration:.1f} s", f"{info.output_bytes:,}", info.owner)

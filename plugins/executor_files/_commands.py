@@ -45,6 +45,9 @@ def history_command(app: App, path: str | None, *, limit: int, as_json: bool) ->
     if as_json:
         app.screen.json([_told(change) for change in changes])
         return
+    if not changes:
+        app.screen.note("there is no change that can be taken back")
+        return
     rows = [(when(change.at), change.tool, _done(change), shown(change.path), _state(change)) for change in changes]
     app.screen.table(("when", "tool", "what", "file", ""), rows)
 

@@ -31,6 +31,11 @@ def test_a_change_is_listed_and_taken_back(run, run_json, tmp_path, monkeypatch)
     assert "changed by somebody else" in refused.stderr
 
 
+def test_a_history_of_no_change_is_no_empty_table(run):
+    result = run("files", "history")
+    assert (result.stdout, result.stderr) == ("", "there is no change that can be taken back\n")
+
+
 def test_a_history_that_cannot_be_read_is_an_error_that_says_so(run, own_folders):
     (own_folders / "state" / "toolexec" / "files" / "undo.db").mkdir(parents=True)
     result = run("files", "history")

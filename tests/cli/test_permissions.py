@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -413,7 +414,25 @@ def test_show_has_every_rule_with_its_place(run, run_json, policy):
     assert (last["list"], last["key"], last["rule"]) == ("whitelist", "arguments readFile path", "${project}/")
     line = int(last["where"].removeprefix(f"{path}:"))
     assert "${project}/" in path.read_text().splitlines()[line - 1]
-    assert "curl * | sh" in run("permissions", "show").stdout
+    shown = run("permissions", "show").stdout.splitlines()
+    assert any("curl * | sh" in row for row in shown)
+    assert [row.split()[-3:] for row in shown if "${project}/" in row] == [["${project}/", "line", str(line)]]
+    assert [row for row in shown if str(path) in row] == [str(path)]  # not beside each rule: it leaves no room for them
+
+
+def test_the_place_of_a_rule_is_shown_whole_at_a_narrow_terminal(terminal, policy):
+    path = policy(RULES)
+    shown = terminal("permissions", "check", "runCommand", "command=git push; ls")
+    assert shown.end() == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.shown).splitlines()
+    (start,) = (line.index("rule at") for line in lines if "rule at" in line)
+    assert f"{path}:" in "".join(line[start:].strip() for line in lines)
+
+
+def test_where_nothing_was_answered_there_is_no_empty_table(run):
+    result = run("permissions", "grants", "list")
+    assert (result.stdout, result.exit_code) == ("", 0)
+    assert "nothing that was answered holds" in result.stderr
 
 
 def test_tests_of_the_example_pass(run):

@@ -52,6 +52,9 @@ def grants_list_command(app: App, *, as_json: bool) -> None:
          "" if grant.uses_left is None else str(grant.uses_left))
         for grant in grants
     ]  # fmt: skip
+    if not rows:
+        app.screen.note("nothing that was answered holds for longer than one call")
+        return
     app.screen.table(("grant", "verdict", "tool", "rule", "for", "until", "uses left"), rows)
 
 

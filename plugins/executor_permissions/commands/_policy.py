@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -91,11 +92,22 @@ def show_command(app: App, *, as_json: bool) -> None:
     app.screen.result(
         f"project: {project or 'none, since this folder is no project'}\nwhat no rule is about: {policy.default}"
     )
-    rows = [(rule.list if rule.in_force else f"({rule.list})", rule.key, rule.rule, rule.where) for rule in found]
+    rows = [
+        (rule.list if rule.in_force else f"({rule.list})", rule.key, rule.rule, _near(rule.where, path, project))
+        for rule in found
+    ]
     if rows:
-        app.screen.table(("list", "of", "rule", "at"), rows)
+        app.screen.table(("list", "of", "rule", "at"), rows, whole=("rule", "at"))
     for problem in policy.problems:
         app.screen.warning(problem)
+
+
+def _near(where: str, path: Path, project: str | None) -> str:
+    """A place in words that leave room for the rules: the file that is named above them is not named beside each."""
+    file, _, line = where.rpartition(":")
+    if file == str(path):
+        return f"line {line}"
+    return where.removeprefix(f"{project}{os.sep}") if project else where
 
 
 @group.command("check")
