@@ -164,7 +164,7 @@ def test_further_metadata_keys_can_be_registered(executor):
         (SystemExit("bye"), "SystemExit: bye"),
         (SystemExit(), "SystemExit"),
         (GeneratorExit("g"), "GeneratorExit: g"),
-        (KeyError("k"), "'k'"),
+        (KeyError("k"), "KeyError: 'k'"),  # what args["k"] raises: the key alone would tell a model nothing
     ],
 )
 @pytest.mark.parametrize("route", ["inline", "worker"])

@@ -70,12 +70,12 @@ _FLAGS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def describe(error: BaseException) -> str:
-    """``str(error)``, with the class in front when that is empty or it is no `Exception`."""
+    """``str(error)``, with the class in front when that is empty or a key alone, or it is no `Exception`."""
     try:
         text = str(error)
     except Exception as broken:  # noqa: BLE001 -- a tool's error class may be as broken as the tool
         return f"{type(error).__name__} (its text could not be made: {type(broken).__name__})"
-    if text and isinstance(error, Exception):
+    if text and isinstance(error, Exception) and type(error).__str__ is not KeyError.__str__:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

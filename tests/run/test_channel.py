@@ -90,7 +90,7 @@ def test_an_error_comes_after_what_was_there_and_a_stop_in_place_of_it(call, end
     assert stopped.result is None
     unknown = Channel(call, ends.append)
     unknown.finish(KeyError("k"))
-    assert rest(unknown)[0].data == "'k'"
+    assert rest(unknown)[0].data == "KeyError: 'k'"
 
 
 def test_a_producer_waits_when_the_buffer_is_full_and_goes_on_when_half_of_it_is_read(channel):
