@@ -77,11 +77,12 @@ def _conflict(what: str, name: str, owner: str) -> PluginConflictError:
     return PluginConflictError(f"the {what} {name!r} is taken: {owner} registered it first and keeps it")
 
 
-def told_of_import(seconds: float) -> list[str]:
+def told_of_import(seconds: float, module: str | None) -> list[str]:
     """What is to be said of an import that took so long: one text, or none."""
     if seconds <= SLOW_SECONDS:
         return []
-    return [f"its import took {seconds:.1f} s: import what is heavy inside the functions that need it"]
+    shows = f" ('python -X importtime -c \"import {module}\"' shows what is)" if module else ""
+    return [f"its import took {seconds:.1f} s: import what is heavy{shows} inside the functions that need it"]
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +117,7 @@ class Loaded:
     @property
     def remarks(self) -> list[str]:
         """What its author should know."""
-        return [*self.hooks.remarks, *told_of_import(self.seconds)]
+        return [*self.hooks.remarks, *told_of_import(self.seconds, self.module)]
 
     def row(self, *, failed: bool) -> dict[str, Any]:
         """What `PluginRegistry.describe` says of it."""

@@ -34,10 +34,9 @@ def check_import(module: str) -> list[str]:
     if python is None or not _is_found(module):
         return []
     try:
-        found = told_of_import(_seconds(python, module))
-        return found and told_of_import(
-            _seconds(python, module)
-        )  # the first time may have compiled it, or read it from a slow disk
+        found = told_of_import(_seconds(python, module), module)
+        # The first time may have compiled it, or read it from a slow disk.
+        return found and told_of_import(_seconds(python, module), module)
     except subprocess.TimeoutExpired:
         return [f"its import does not end within {LIMIT:g} s: it must only define, and do nothing"]
     except subprocess.CalledProcessError as error:

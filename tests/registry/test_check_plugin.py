@@ -112,6 +112,7 @@ SLOW = "import threading\nthreading.Event().wait(0.6)\n"
 def test_a_slow_import_is_found_with_its_seconds(module):
     (finding,) = check_plugin(module(SLOW))
     assert 0.6 <= float(re.search(r"^its import took (\d+\.\d) s: import what is heavy", finding).group(1)) < 10
+    assert re.search(r"\('python -X importtime -c \"import \w+\"' shows what is\)", finding)
 
 
 def test_an_import_that_is_slow_only_once_is_not_reported(module, tmp_path):
