@@ -116,7 +116,7 @@ class Composer:
         """What is said of ``always``."""
         shell = offered.kind == "shell"
         always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
-        holds = {"always is for": f"{_SCOPES[self._scope]} (? tells how to say otherwise)"}
+        holds = {"always is for": f"{_SCOPES[self._scope]} (unless it says more: 'always user', 'always for 1h')"}
         if not self._is_own(decision):
             return {"always": "it is asked every time, by another plugin", "never would remember": never}
         folders = {folder for each in (bound.folders if bound is not None else {}).values() for folder in each}

@@ -98,7 +98,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
         "  the model says: to look",
         "  always/never would remember: mcp__srv__tool with exactly these arguments",
         "  always tool would remember: every call of mcp__srv__tool",
-        "  always is for: this session (? tells how to say otherwise)",
+        "  always is for: this session (unless it says more: 'always user', 'always for 1h')",
         "Run mcp__srv__tool: [1]?",
     ]
     _, _, question, _ = ask("no", "mcp__tool", {}, {"agent": 5})
@@ -107,7 +107,7 @@ def test_a_question_tells_all_that_a_person_needs(ask):
         "  agent: 5",
         "  always/never would remember: mcp__tool with exactly these arguments",
         "  always tool would remember: every call of mcp__tool",
-        "  always is for: this session (? tells how to say otherwise)",
+        "  always is for: this session (unless it says more: 'always user', 'always for 1h')",
     ]
     _, _, question, _ = ask("no", "asked", {})
     assert "  always: it is asked every time, by a rule of the policy" in question.text.splitlines()
