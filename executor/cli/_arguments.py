@@ -74,7 +74,8 @@ def _parse(key: str, text: str, wanted: str) -> Any:
         return parse(text)
     except errors.InvalidArgumentsError as error:
         reason = error.errors[0]["message"] if error.errors else error.message
-        raise CliError(f"the argument {key} is to be {wanted}: {text[:80]!r} {reason}") from error
+        shown = f'; a list is written {key}=\'["one", "two"]\'' if "array" in wanted else ""
+        raise CliError(f"the argument {key} is to be {wanted}: {text[:80]!r} {reason}{shown}") from error
 
 
 def properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -40,6 +40,7 @@ OF_BUNDLED = {
     "files": ("files", "Look at what the file tools changed, and take it back."),
     "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
 }
+_WHOLE = 1000  # characters of what help says of a command: a sentence goes on in the next line, and is not cut
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
@@ -78,10 +79,9 @@ class Root(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands and what each is for; none of a plugin is loaded for this."""
         names = self.list_commands(ctx)
-        room = formatter.width - 6 - max(map(len, names))
         said = {name: text for name, (_, text) in OF_BUNDLED.items()}
         built_in = {**self.commands, **{name: self._load(name) for name in BUILT_IN}}
-        said |= {name: command.get_short_help_str(room) for name, command in built_in.items()}
+        said |= {name: command.get_short_help_str(_WHOLE) for name, command in built_in.items()}
         with formatter.section("Commands"):
             formatter.write_dl([(name, said[name]) for name in names if name in said])
 

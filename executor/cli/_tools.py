@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import click
 from executor import models
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError
-from executor.cli._render import for_person, to_json
+from executor.cli._render import for_person, is_terminal, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,6 +69,7 @@ def list_command(app: App, *, as_json: bool, plugin: str | None) -> None:
       toolexec tools list --plugin files --json
     """
     shown: set[str] = set()
+    room = shutil.get_terminal_size().columns - 7 if is_terminal(sys.stdout) else 100
 
     def show(entries: Iterable[Registered]) -> None:
         rows = [describe(entry) for entry in entries if entry.name not in shown and plugin in (None, entry.plugin_name)]
@@ -74,7 +77,7 @@ def list_command(app: App, *, as_json: bool, plugin: str | None) -> None:
             app.screen.heading(f"\n{name}" if shown else name)
             for row in tools:
                 first = row["description"].partition("\n")[0]
-                app.screen.result(f"  {row['signature']}" + (f"\n      {_shorten(first)}" if first else ""))
+                app.screen.result(f"  {row['signature']}" + (f"\n      {_shorten(first, room)}" if first else ""))
                 shown.add(row["name"])
 
     names = app.known.list_exposed()
@@ -92,8 +95,8 @@ def list_command(app: App, *, as_json: bool, plugin: str | None) -> None:
         app.screen.note(f"{told}: see 'toolexec plugins list'")
 
 
-def _shorten(text: str, limit: int = 100) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+def _shorten(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(1, limit - 1)].rstrip() + "…"
 
 
 @group.command("show")

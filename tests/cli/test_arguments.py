@@ -55,6 +55,11 @@ def test_what_is_not_json_is_refused_with_its_argument(text):
         coerce("count", text, SCHEMA)
 
 
+def test_how_a_list_is_written_is_said_where_one_is_wanted():
+    with pytest.raises(CliError, match=r"; a list is written hosts='\[\"one\", \"two\"\]'$"):
+        coerce("hosts", "a,b", {"properties": {"hosts": {"type": "array"}}})
+
+
 def test_reference_to_nowhere_names_no_kind():
     assert kinds({"$ref": "#/$defs/Nowhere"}, SCHEMA) == kinds({"$ref": "https://example.com/s"}, SCHEMA) == set()
 

@@ -207,3 +207,4 @@ def test_result_is_valid_json_in_any_encoding(process, monkeypatch):
 def test_help_says_of_the_bundled_commands_what_they_say_themselves(run):
     assert OF_BUNDLED["permissions"][1] == permissions.get_short_help_str(100)
     assert OF_BUNDLED["permissions"][1] in " ".join(run("--help").stdout.split())
+    assert "..." not in run("--help").stdout.partition("Commands:")[2]  # what a command is for is said to the end

@@ -116,7 +116,7 @@ def test_a_rule_that_takes_a_program_at_its_word_says_what_that_means(name, rule
 
 
 FOREIGN = [
-    ("Bash(rm:*)", "write", "'rm *'"), ("Bash(git push:*)", "a tool named Bash", "'git push *'"), ("shell(rm *)", "a tool named shell", "'rm *'"), ("rm:*", "a ':' in its name", "'rm *'"), ("git push:*", "a ':'", "'git push *'"), ("^rm", "no regular expression", "'rm *'"), ("\\brm\\b", "no regular expression", "'rm *'"),
+    ("Bash(rm:*)", "write", "'rm *'"), ("Bash(git push:*)", "a tool named Bash", "'git push *'"), ("shell(rm *)", "a tool named shell", "'rm *'"), ("rm:*", "a ':' in its name", "'rm *'"), ("pets:*", "what allows tools names each of them", "'pets *'"), ("git push:*", "a ':'", "'git push *'"), ("^rm", "no regular expression", "'rm *'"), ("\\brm\\b", "no regular expression", "'rm *'"),
     ("^git push.*$", "no regular expression", "'git push*'"), ("rm\\s+.*", "no regular expression", "'rm *'"), ("rm -[rf]* *", "a rule for each", "'rm -r *', 'rm -f *'"),
 ]  # fmt: skip
 OWN = ["rm *", "[ *", "npm run build:*", "yarn build:*", "docker pull alpine:*", "rake db:*", "pip install x[y]", "runCommand(command=git *)", "find . -name a\\ b", "*.py", "foo a.b", "\\rm *", "C:\\bin\\x *"]  # fmt: skip
