@@ -247,7 +247,7 @@ def _boxes() -> Finding:
         boxes = [box_of(Profile(name, here)) for name in ("read", "project", "network")]
     except ConfinementError as error:
         return Finding("boxes", "broken", str(error), "until then no command that belongs into a box is started")
-    told = "\n".join(describe(box) for box in boxes)
+    told = "; ".join(describe(box) for box in boxes)
     if not any(box.open for box in boxes):
         return Finding("boxes", "ok", told)
     do = (
