@@ -6,10 +6,10 @@ import queue
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from executor import Decision, ToolCall, Verdict, current_call
-from executor.approval import Scope, copy_arguments
+from executor.approval import copy_arguments
 from executor.ownfiles import keep_own, kept_own
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from executor import Approval, Channel, Tool
-    from executor.approval import Inbox
+    from executor.approval import Inbox, Scope
     from executor_permissions.ask._suspensions import Everybody, Suspension
     from executor_permissions.judge._rules import Part
     from executor_permissions.store._grants import Grant
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ASK_SECONDS = 300.0  # how long a question waits for a person, unless the policy says otherwise
 _MAX_EDITS = 5
+_SCOPES: tuple[Scope, ...] = ("session", "project", "user")
 
 
 class PermissionPlugin:
@@ -79,8 +80,8 @@ class PermissionPlugin:
         session_id: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if always not in (scopes := get_args(Scope)):
-            raise ValueError(f"always: {always!r} is none of {', '.join(scopes)}")
+        if always not in _SCOPES:
+            raise ValueError(f"always: {always!r} is none of {', '.join(_SCOPES)}")
         self._clock = clock
         self._own = object()
         self._audit = Audit()

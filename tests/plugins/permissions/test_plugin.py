@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import get_args
 
 import pytest
 
 from executor import Decision, ToolCall, ToolExecutor
+from executor.approval import Scope
 from executor_permissions import PermissionPlugin, Policy, QueueChannel, replay
 
 POLICY = {
@@ -82,6 +84,8 @@ def test_each_answer_does_what_it_says(make, answer, allowed, expected):
     ],
 )
 def test_what_is_no_option_is_refused_at_the_door(tmp_path, options, kind, said):
+    for scope in get_args(Scope):
+        PermissionPlugin(policy={}, project_root=tmp_path, state_dir=tmp_path, always=scope)
     with pytest.raises(kind, match=said):
         PermissionPlugin(policy={}, project_root=tmp_path, state_dir=tmp_path, **options)
 
