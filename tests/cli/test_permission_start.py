@@ -121,6 +121,15 @@ def test_add_says_what_a_wide_rule_covers(run, policy, notable):
     assert run("permissions", "add", "frob wipe*").stderr == ""
 
 
+@pytest.mark.parametrize(("rule", "meant"), [("deletFile", "deleteFile"), ("writefile(path=src/*)", "writeFile")])
+def test_add_says_where_a_tool_may_be_misspelt(run, policy, rule, meant):
+    policy({})
+    shown = run("permissions", "add", "--deny", rule).stderr
+    assert f"{rule.partition('(')[0]!r} here: did you mean {meant!r}?" in shown
+    for other in ("deleteFile", "rm *", "source x", "frob *"):
+        assert "did you mean" not in run("permissions", "add", "--deny", other).stderr
+
+
 def test_add_does_not_say_what_is_forbidden_or_was_allowed_before(run, policy, notable):
     policy({"blacklist": {"patterns": ["frob wipe0"]}, "whitelist": {"patterns": ["frob wipe1"]}})
     shown = run("permissions", "add", "frob *").stderr

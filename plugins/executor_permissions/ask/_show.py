@@ -70,7 +70,7 @@ def _part_lines(parts: Sequence[Part]) -> Iterable[str]:
 
     What a loop runs is judged for each of its rounds, and read once.
     """
-    parts = list({(part.text, part.verdict, part.rule, part.reason): part for part in reversed(parts)}.values())[::-1]
+    parts = [*{(part.text, part.verdict, part.rule, part.reason): part for part in parts}.values()]
     covered = [part for part in parts if part.verdict == "allow"]
     for part in [*by_severity(parts), *covered[:_COVERED_PARTS]]:
         because = part.rule if part.verdict == "allow" and part.rule else part.reason

@@ -1,11 +1,16 @@
-"""What a rule of the whitelist covers that its author may not have thought of."""
+"""What a rule of the whitelist covers that its author may not have thought of; and what it was meant to be about."""
 
 from __future__ import annotations
 
+import difflib
+import re
+import shutil
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge.options import is_known
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from executor_permissions.store._load import Policy
 
@@ -84,3 +89,12 @@ def _more(before: Policy, after: Policy) -> Iterator[tuple[str, str]]:
         args = {"command": command}
         if after.decide("runCommand", args).verdict == "allow" != before.decide("runCommand", args).verdict:
             yield command, does
+
+
+def misspelt(rule: str, tools: Collection[str]) -> str:
+    """Where *rule* begins with what is almost a tool's name, and no program's here, in a sentence; "" where not."""
+    name = re.split(r"[\s(]", rule.strip(), maxsplit=1)[0]
+    if name in tools or is_known(name) or shutil.which(name):
+        return ""
+    near = difflib.get_close_matches(name, tools, n=1, cutoff=0.8)
+    return f"there is neither a tool nor a program {name!r} here: did you mean {near[0]!r}?" if near else ""

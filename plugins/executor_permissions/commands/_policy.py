@@ -256,7 +256,8 @@ def add_command(app: App, rule: str, list_name: ListName) -> None:
         app.screen.note(f"from now on this file decides; what ran without one is allowed in it: {', '.join(free)}")
     after = _policy()
     covers = _covers.told(before, after) if list_name == "whitelist" else ""
-    for text in (covers, *(problem for problem in after.problems if problem not in before.problems)):
+    odd = _covers.misspelt(rule, [*app.registry.tools]) if added else ""
+    for text in (covers, odd, *(problem for problem in after.problems if problem not in before.problems)):
         if text:
             app.screen.warning(text)
 

@@ -60,14 +60,14 @@ def asked(tool="t", args=None, reason="r", parts=(), **details):
 def test_words_that_are_written_from_right_to_left_are_not_shown_in_each_others_place():
     command = "cp \u05d0/1 \u0634/2"
     marked = "cp \u200e\u05d0\u200e/1 \u200e\u0634\u200e/2"
-    parts = [Part(command, "ask", None, "r", "default")] * 2
+    parts = [Part(command, "ask", None, why, "default") for why in ("r", "s", "r")]  # the last one has been told
     assert asked("t", {"command": command}, "r", parts).text.splitlines() == [
         f"Run t: {marked}?",
         "  why you are asked: r",
         f"  command: {marked}",
         "  part by part:",
         f"    [ASK] {marked}   (r)",
-        f"    [ASK] {marked}   (r)",
+        f"    [ASK] {marked}   (s)",
         f"Run t: {marked}?",
     ]
 
