@@ -65,7 +65,7 @@ def test_a_request_that_breaks_a_rule_is_refused(client, status, changed):
 
 
 def test_nothing_else_is_answered(client):
-    assert client.ask("POST", "/api/grants", {}, Host=[client.host, client.host])[0] == 400
+    assert client.ask("POST", "/api/grants", Host=[client.host, client.host])[0] == 400
     for method in ("PUT", "DELETE", "OPTIONS", "PATCH"):
         assert client.ask(method, "/api/grants")[0] == 405
     for path in ("/../_run.py", "/static/page.js", "/%2e%2e/_run.py", "/nothing", "/_run.py"):
