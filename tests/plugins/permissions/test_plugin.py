@@ -469,11 +469,27 @@ def test_twenty_different_questions_are_each_answered_alone(make):
 
 @pytest.mark.parametrize("word", ["always", "turn", "idle", "all"])
 def test_one_lasting_answer_settles_the_questions_that_wait(make, word):
-    plugin, person = make(word, "no", "no")
-    results = at_once(
-        *[lambda n=n: plugin.check_permission("runCommand", {"command": f"ls a{n}; git log"}) for n in range(1, 4)]
+    queue = QueueChannel()
+    plugin, _ = make(channel=queue)
+
+    def answer():
+        first, *others = [queue.questions.get(timeout=10) for _ in range(3)]
+        assert queue.answer(first.id, word)
+        return [queue.answer(other.id, "no") for other in others]
+
+    *results, taken = at_once(
+        *[lambda n=n: plugin.check_permission("runCommand", {"command": f"ls a{n}; git log"}) for n in range(1, 4)],
+        answer,
     )
-    assert all(allowed for allowed, _ in results)
+    assert [allowed for allowed, _ in results] == [True] * 3
+    assert taken == [False] * 2
+
+
+@pytest.mark.parametrize("word", ["always", "turn", "idle", "all"])
+def test_a_lasting_answer_keeps_later_questions_from_being_asked(make, word):
+    plugin, person = make(word, "no")
+    results = [plugin.check_permission("runCommand", {"command": f"ls a{n}; git log"}) for n in range(1, 4)]
+    assert [allowed for allowed, _ in results] == [True] * 3
     assert len(person.asked) == 1
 
 
