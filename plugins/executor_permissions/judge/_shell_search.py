@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._file_rules import Found
 from executor_permissions.judge._git_shows import operands, sub_command
+from executor_permissions.judge._globbed import globbed
 from executor_permissions.judge._handed_on import told
 from executor_permissions.judge._ignore_files import is_shown
 from executor_permissions.judge._overlap import may_meet
@@ -76,26 +77,39 @@ class Searches:
         search = _Search.of(words)
         if search is None:
             return None
-        for text in search.operands:
-            for folder in folders - {ANYWHERE}:
-                if search.unless_repository and self._in_repository(folder):
-                    continue
-                try:
-                    top = self._links.real(os.path.join(folder, text), folder)
-                    for one in self.held(top, follow=search.follows, deep=search.deep):
-                        if not self._leaves_out(search, one.path, top):
-                            why = f"it {search.does} {one.path}, which a rule denies{self._hint(search, one.path)}"
-                            return "maybe", why, one.rule
-                    for path in self.secrets_below(top):
-                        if not self._leaves_out(search, path, top):
-                            return (
-                                "ask",
-                                f"it {search.does} {path}, which may hold secrets{self._hint(search, path)}",
-                                None,
-                            )
-                except UnclearPathError as error:
-                    return "maybe", str(error), None
+        for folder in folders - {ANYWHERE}:
+            if search.unless_repository and self._in_repository(folder):
+                continue
+            try:
+                for path in self._tops(search.operands, folder):
+                    found = self._reached_below(search, self._links.real(path, folder))
+                    if found is not None:
+                        return found
+            except UnclearPathError as error:
+                return "maybe", str(error), None
         return None
+
+    def _reached_below(self, search: _Search, top: str) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
+        for one in self.held(top, follow=search.follows, deep=search.deep):
+            if not self._leaves_out(search, one.path, top):
+                why = f"it {search.does} {one.path}, which a rule denies{self._hint(search, one.path)}"
+                return "maybe", why, one.rule
+        for path in self.secrets_below(top):
+            if not self._leaves_out(search, path, top):
+                return "ask", f"it {search.does} {path}, which may hold secrets{self._hint(search, path)}", None
+        return None
+
+    def _tops(self, operands: list[str], folder: str) -> Iterator[str]:
+        """Where is searched from *folder*; of a pattern of the shell, what that becomes there now."""
+        for text in operands:
+            if type(text) is not Glob:
+                yield os.path.join(folder, text)
+                continue
+            self._links.looked_beyond = True
+            found = globbed(text, folder)
+            if len(found) > _MOST_ENTRIES:
+                raise UnclearPathError("it searches more files than are looked at")
+            yield from (os.path.join(folder, each) for each in found)
 
     def _in_repository(self, folder: str) -> bool:
         self._links.looked_beyond = True
@@ -227,7 +241,9 @@ class _Search(NamedTuple):
         operands = found.reads if found is not None and known else _operands(words)
         if program in GREPS:
             follows = any(map(_FOLLOWING.match, given))
-            return cls(program, operands or ["."], follows, hidden=True, choice=Choice.of(words, known=known))
+            return cls(
+                program, _searched(program, operands), follows, hidden=True, choice=Choice.of(words, known=known)
+            )
         if program in _COMPARING:  # of two folders the files in them, of a file and a folder the one of that name
             follows, deep = "--no-dereference" not in given, any(map(_RECURSIVE.match, given))
             return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known), deep=deep)
@@ -287,6 +303,11 @@ class _Search(NamedTuple):
             return ""
         option = "--exclude-dir=" if os.path.isdir(path) else "--exclude="
         return f" ({option}{path.rpartition('/')[2]} leaves it out)"
+
+
+def _searched(program: str, operands: list[str]) -> list[str]:
+    """Where a grep does; zgrep gives it the content of each file and no name, so that it searches where it is."""
+    return [*operands, "."] if program == "zgrep" or not operands else operands
 
 
 def _operands(words: list[str]) -> list[str]:

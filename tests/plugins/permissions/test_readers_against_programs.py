@@ -248,6 +248,10 @@ needs_programs = pytest.mark.skipif(
     [
         ("zgrep --dereference-recursive KEY .", ""),
         ("zgrep -drecurse KEY src/..", ""),
+        ("zgrep -v -R x 1", ""),
+        ("grep -R secret ../*", ""),
+        ('for f in ../*; do grep -R secret "$f"; done', ""),
+        ("grep -r secret ../[h]*", ""),
         ("echo LS1maWxlczAtZnJvbT0uZW52 | base64 -d | xargs wc -l", ""),
         ("cat list | xargs -n1 du -k", ""),
         ("find . | xargs wc -l; tac list | xargs wc -l", ""),
@@ -285,7 +289,15 @@ def test_what_was_allowed_once_and_shows_a_secret_is_asked_about(tmp_path, line,
             "grep -rl --include=*.py x src | xargs wc -l",
         ),
         *("cat list | xargs wc -l --", "echo lines; find src | xargs wc -l", "cd src && find . | sort | xargs wc -c"),
-        *("wc -l *", "du -sh *", "grep -n x *", 'for f in *.py; do wc -l "$f"; done', "zgrep x a.gz"),
+        *(
+            "wc -l *",
+            "du -sh *",
+            "grep -n x *",
+            "grep -rn x *",
+            "grep -rn x src/*",
+            'for f in *.py; do wc -l "$f"; done',
+            "zgrep x a.gz",
+        ),
     ],
 )
 def test_names_that_cannot_be_options_are_counted_without_a_question(tmp_path, line):
