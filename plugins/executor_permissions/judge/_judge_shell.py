@@ -13,14 +13,7 @@ from executor_permissions.judge._handed_on import handed_on
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
-from executor_permissions.judge._shell_fed import (
-    PARTING,
-    changes_listed,
-    obeys,
-    secret_in,
-    sent_to,
-    takes_orders,
-)
+from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, secret_in, sent_to, takes_orders
 from executor_permissions.judge._shell_files import Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (

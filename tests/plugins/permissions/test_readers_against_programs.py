@@ -250,6 +250,8 @@ needs_programs = pytest.mark.skipif(
         ("zgrep -drecurse KEY src/..", ""),
         ("zgrep -v -R x 1", ""),
         ("grep -R secret ../*", ""),
+        ("cd src && grep -r KEY .*", ""),
+        ("cd src && grep -r KEY ..*", ""),
         ('for f in ../*; do grep -R secret "$f"; done', ""),
         ("grep -r secret ../[h]*", ""),
         ("echo LS1maWxlczAtZnJvbT0uZW52 | base64 -d | xargs wc -l", ""),
