@@ -420,6 +420,37 @@ def test_show_has_every_rule_with_its_place(run, run_json, policy):
     assert [row for row in shown if str(path) in row] == [str(path)]  # not beside each rule: it leaves no room for them
 
 
+SETTINGS = {
+    "confine": {"default": "read", "project": ["make *"], "require": True},
+    "limits": {"runCommand": {"turn": 30}},
+}
+
+
+def test_show_has_what_is_said_of_boxes_and_limits(run, run_json, policy):
+    path = policy(json.dumps({"version": "1.2", **RULES, **SETTINGS}, indent=2))
+    lines = path.read_text().splitlines()
+    told = [
+        (each["key"], each["value"], lines[int(each["where"].removeprefix(f"{path}:")) - 1].strip(" ,"))
+        for each in run_json("permissions", "show")["settings"]
+    ]
+    assert told == [
+        ("confine default", "read", '"default": "read"'),
+        ("confine project", "make *", '"make *"'),
+        ("confine require", "true", '"require": true'),
+        ("limits runCommand turn", "30", '"turn": 30'),
+    ]
+    shown = run("permissions", "show").stdout
+    assert all(key in shown for key, _, _ in told)
+
+
+def test_what_an_untrusted_project_says_of_boxes_can_only_narrow(run, run_json, project):
+    (project / ".toolexec" / "permissions.json").write_text(json.dumps({"version": "1.2", **RULES, **SETTINGS}))
+    assert {each["narrows"] for each in run_json("permissions", "show")["settings"]} == {True}
+    assert "(confine default)" in run("permissions", "show").stdout
+    assert run("permissions", "trust").exit_code == 0
+    assert {each["narrows"] for each in run_json("permissions", "show")["settings"]} == {False}
+
+
 def test_the_place_of_a_rule_is_shown_whole_at_a_narrow_terminal(terminal, policy):
     path = policy(RULES)
     shown = terminal("permissions", "check", "runCommand", "command=git push; ls")

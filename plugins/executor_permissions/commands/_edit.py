@@ -41,22 +41,32 @@ class Rule:
     in_force: bool
 
 
-def rules(policy: Policy) -> list[Rule]:
-    """The rules of the files in use, the user's first. Raises PermissionConfigError."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """
+    What a file says under ``confine`` or ``limits``.
+
+    Attributes:
+        key: ``confine PROFILE``, ``confine default`` and the like, or ``limits TOOL SCOPE``.
+        where: ``FILE:LINE``.
+        narrows: Whether it can only make a box narrower, since the folder that it is of is not trusted.
+    """
+
+    key: str
+    value: str
+    where: str
+    narrows: bool
+
+
+def files(policy: Policy) -> list[tuple[Source, bool]]:
+    """The files in use and whether each is trusted, the user's first. Raises PermissionConfigError."""
     project = Path(policy.places.project)
     own, project_own = policy_file()[0], project_file(project)
-    found = list(_rules_of(own, trusted=True)) if own.exists() else []
+    found = [(read_source(own), True)] if own.exists() else []
     if project_own.exists() and project_own.resolve() != own.resolve():
-        digest = read_source(project_own).digest
-        trust = Trust(default_state_dir())
-        found.extend(_rules_of(project_own, trusted=trust.is_trusted(project, digest)))
-    for path in files_above(project):
-        found.extend(_rules_of(path, trusted=False))
-    return found
-
-
-def _rules_of(path: Path, *, trusted: bool) -> Iterator[Rule]:
-    yield from rules_of(read_source(path), trusted=trusted)
+        source = read_source(project_own)
+        found.append((source, Trust(default_state_dir()).is_trusted(project, source.digest)))
+    return [*found, *((read_source(path), False) for path in files_above(project))]
 
 
 def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
@@ -71,6 +81,22 @@ def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
         for place, rule in told:
             where = f"{source.path}:{source.lines.line((name, *place))}"
             yield Rule(name, " ".join(map(str, place[:-1])), str(rule), where, in_force)
+
+
+def settings_of(source: Source, *, trusted: bool = True) -> Iterator[Setting]:
+    """What one file says of boxes and of how often tools may run."""
+    told: list[tuple[tuple[str | int, ...], object]] = []
+    for key, value in source.value.get("confine", {}).items():
+        if isinstance(value, list):
+            told.extend((("confine", key, i), each) for i, each in enumerate(value))
+        else:
+            told.append((("confine", key), value))
+    for tool, numbers in source.value.get("limits", {}).items():
+        told.extend((("limits", tool, scope), number) for scope, number in numbers.items())
+    for place, value in told:
+        name = " ".join(each for each in place if isinstance(each, str))
+        where = f"{source.path}:{source.lines.line(place)}"
+        yield Setting(name, value if isinstance(value, str) else json.dumps(value), where, not trusted)
 
 
 def add_rule(
@@ -119,7 +145,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 
     path, changed = _change(change, ())
     if not changed:
-        others = [each for each in _rules_of(path, trusted=True) if each.rule == rule] if path.exists() else []
+        others = [each for each in rules_of(read_source(path)) if each.rule == rule] if path.exists() else []
         others.sort(key=lambda each: each.list != list_name)
         hint = "'toolexec permissions show' lists the rules"
         if others and others[0].key in _LISTED:
@@ -133,7 +159,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 def can_be_removed(rule: str, where: str) -> bool:
     """Whether *rule*, which stands in ``FILE:LINE``, is one that `remove_rule` takes out."""
     path = policy_file()[0]
-    found = _rules_of(path, trusted=True) if path.exists() else ()
+    found = rules_of(read_source(path)) if path.exists() else ()
     return any((each.rule, each.where) == (rule, where) and each.key in _LISTED for each in found)
 
 

@@ -27,7 +27,7 @@ from executor.cli import (
 )
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
-from executor_permissions.commands._edit import add_rule, remove_rule, rules, rules_of
+from executor_permissions.commands._edit import add_rule, files, remove_rule, rules_of, settings_of
 from executor_permissions.judge._rules import NO_PROJECT
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
@@ -81,12 +81,15 @@ def show_command(app: App, *, as_json: bool) -> None:
     """
     policy = _policy()
     path, exists = policy_file()
-    own, found = project_file(policy.places.project), rules(policy)
+    own, in_use = project_file(policy.places.project), files(policy)
+    found = [rule for source, trusted in in_use for rule in rules_of(source, trusted=trusted)]
+    settings = [each for source, trusted in in_use for each in settings_of(source, trusted=trusted)]
     project = policy.places.project if policy.places.project != NO_PROJECT else None
     if as_json:
         told = {"path": str(path), "exists": exists, "project": project, "default": policy.default}
         told |= {"project_file": str(own) if own.exists() else None, "channel": policy.channel.get("type", "console")}
-        app.screen.json({**told, "rules": [asdict(rule) for rule in found], "problems": list(policy.problems)})
+        told |= {"rules": [asdict(rule) for rule in found], "settings": [asdict(each) for each in settings]}
+        app.screen.json({**told, "problems": list(policy.problems)})
         return
     app.screen.heading(f"{path}{'' if exists else ' (there is none)'}")
     app.screen.result(
@@ -98,6 +101,12 @@ def show_command(app: App, *, as_json: bool) -> None:
     ]
     if rows:
         app.screen.table(("list", "of", "rule", "at"), rows, whole=("rule", "at"))
+    told_of = [
+        (f"({each.key})" if each.narrows else each.key, each.value, _near(each.where, path, project))
+        for each in settings
+    ]
+    if told_of:
+        app.screen.table(("setting", "value", "at"), told_of, whole=("value", "at"))
     for problem in policy.problems:
         app.screen.warning(problem)
 

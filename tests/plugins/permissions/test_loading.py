@@ -12,7 +12,7 @@ import pytest
 
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin, Policy
-from executor_permissions.commands._edit import rules as rules_of_files
+from executor_permissions.commands._edit import files, rules_of
 from executor_permissions.commands._start import starter
 from executor_permissions.judge._rules import Part
 from executor_permissions.store._load import files_above
@@ -315,7 +315,8 @@ def test_limits_boxes_and_problems_know_the_files_above(tmp_path, inner, monkeyp
     assert inner.where(inner.policy.decide("wipe", {})).startswith(f"{outer}/.toolexec/permissions.json:")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert inner.has_policy
-    told = [(rule.rule, rule.in_force) for rule in rules_of_files(inner.policy) if rule.where.startswith(str(outer))]
+    read = [rule for source, trusted in files(inner.policy) for rule in rules_of(source, trusted=trusted)]
+    told = [(rule.rule, rule.in_force) for rule in read if rule.where.startswith(str(outer))]
     assert ("wipe", True) in told
     assert ("build", False) in told
 
