@@ -406,6 +406,19 @@ def test_odd_rule_is_added_with_a_warning(run, policy):
     assert "allows nothing" in run("permissions", "add", "a | b").stderr
 
 
+def test_all_tools_of_a_service_are_added_as_tools(run, policy, tmp_path, monkeypatch):
+    path = policy({})
+    (tmp_path / "todo.json").write_text(json.dumps(TODO))
+    config = tmp_path / "config.toml"
+    config.write_text(f"[plugins.openapi.apis.todo]\ndocument = '{tmp_path}/todo.json'\n")
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(config))
+    added = run("permissions", "add", "todo:*")
+    assert (added.exit_code, added.stderr) == (0, "")
+    assert run("permissions", "add", "git:*").stderr.rstrip().endswith("write 'git *' for commands")
+    whitelist = json.loads(path.read_text())["whitelist"]
+    assert (whitelist["tools"], whitelist["patterns"]) == (["todo:*"], ["git:*"])
+
+
 def test_show_has_every_rule_with_its_place(run, run_json, policy):
     path = policy({**RULES, "whitelist": {"arguments": {"readFile": {"path": ["${project}/"]}}}})
     told = run_json("permissions", "show")
@@ -420,6 +433,12 @@ def test_show_has_every_rule_with_its_place(run, run_json, policy):
     assert [row for row in shown if str(path) in row] == [str(path)]  # not beside each rule: it leaves no room for them
 
 
+TODO = {
+    "openapi": "3.1.0",
+    "info": {"title": "todo", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:9"}],
+    "paths": {"/items": {"get": {"operationId": "listItems", "responses": {"200": {"description": "ok"}}}}},
+}
 SETTINGS = {
     "confine": {"default": "read", "project": ["make *"], "require": True},
     "limits": {"runCommand": {"turn": 30}},

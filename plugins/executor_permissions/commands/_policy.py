@@ -28,7 +28,7 @@ from executor.cli import (
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, files, remove_rule, rules_of, settings_of
-from executor_permissions.judge._rules import NO_PROJECT
+from executor_permissions.judge._rules import NO_PROJECT, WHOLE_SERVER
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import policy_file, project_file
 from executor_permissions.store._own_tests import expanded
@@ -258,14 +258,16 @@ def add_command(app: App, rule: str, list_name: ListName) -> None:
     plugin = PermissionPlugin(terminal=False)
     before = _policy_of(plugin)
     free = () if plugin.has_policy else app.read_only_tools()
-    is_tool = rule.startswith("mcp__") or rule in app.registry.tools
+    tools = app.registry.tools
+    of_service = WHOLE_SERVER.match(rule) and any(name.startswith(rule[:-1]) for name in tools)
+    is_tool = rule.startswith("mcp__") or rule in tools or of_service
     path, added = add_rule(rule, list_name, "tools" if is_tool and "(" not in rule else "patterns", free)
     app.screen.result(f"{path}: {list_name}: {rule}{'' if added else ' (it was there already)'}")
     if free:
         app.screen.note(f"from now on this file decides; what ran without one is allowed in it: {', '.join(free)}")
     after = _policy()
     covers = _covers.told(before, after) if list_name == "whitelist" else ""
-    odd = _covers.misspelt(rule, [*app.registry.tools]) if added else ""
+    odd = _covers.misspelt(rule, [*tools]) if added else ""
     for text in (covers, odd, *(problem for problem in after.problems if problem not in before.problems)):
         if text:
             app.screen.warning(text)

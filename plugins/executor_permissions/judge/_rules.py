@@ -32,7 +32,8 @@ KINDS: dict[str, dict[str, str]] = {
     "deleteFile": {"path": "path"},
 }
 OURS = frozenset(KINDS) - {"cli_based_tool"}  # they take a path as it is written
-MCP_WILDCARD = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+__\*\Z")
+# What a whitelist may name together: the tools of one server, and those of one service.
+WHOLE_SERVER = re.compile(r"(?:mcp__(?:(?!__)[A-Za-z0-9_.-])+__|[A-Za-z0-9_.-]+:)\*\Z")
 NO_PROJECT = "/dev/null/no-project"  # stands for a project where there is none: no file has such a path, or can get it
 _HOME = re.compile(r"\A(?:\$HOME|\$\{HOME\})(?=/|\Z)")
 _PLACEHOLDER = re.compile(r"\$?\{(project|home)\}")
@@ -196,7 +197,7 @@ class RuleList:
     def _add_tool(self, name: str, rule: str) -> None:
         if STAR not in name:
             self._tools.setdefault(name, rule)
-        elif not self._narrow or MCP_WILDCARD.match(name):
+        elif not self._narrow or WHOLE_SERVER.match(name):
             self._globs.append((Wildcard.of(name), rule))
 
     def _add_pattern(self, pattern: str, marks: Placeholders) -> None:
@@ -299,7 +300,7 @@ class RuleList:
 
     def _is_about(self, written: str, tool: str) -> bool:
         """Whether the name of a tool that a rule is written for, maybe with a ``*``, is that of *tool*."""
-        if STAR not in written or (self._narrow and not MCP_WILDCARD.match(written)):
+        if STAR not in written or (self._narrow and not WHOLE_SERVER.match(written)):
             return written == tool
         return Wildcard.of(written).fits(tool)
 

@@ -50,8 +50,9 @@ def about_pattern(text: str, *, is_tool: bool) -> str | None:
     if _OPTION_COLON.match(text):
         return f"{text!r} is about an option with a ':' in its name: write {text[:-2] + ' *'!r}"
     if _COLON.match(text):
-        tools = "" if " " in text or "/" in text else " (what allows tools names each of them)"
-        return f"{text!r} is about a program or sub-command with a ':' in its name{tools}: write {text[:-2] + ' *'!r}"
+        tools = "" if " " in text or "/" in text else f", and about every tool of a service {text[:-2]!r}"
+        written = f"write {text[:-2] + ' *'!r}{' for commands' if tools else ''}"
+        return f"{text!r} is about a program or sub-command with a ':' in its name{tools}: {written}"
     if _REGULAR.match(text):
         plain = _REGULAR_SIGNS.sub("", text).replace(r"\s+", " ").replace(r"\s", " ").replace(".*", "*").strip()
         plain = plain if plain.endswith("*") else f"{plain} *"

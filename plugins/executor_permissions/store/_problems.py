@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor_permissions.judge._call_patterns import split_call, typed
 from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._rules import KINDS, LISTS, MCP_WILDCARD, SHELL_TOOLS, ListName, Section
+from executor_permissions.judge._rules import KINDS, LISTS, WHOLE_SERVER, SHELL_TOOLS, ListName, Section
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
@@ -236,8 +236,8 @@ class _Trial:
 
     def _why_no_tool(self, example: _Example, decision: Decision) -> str:
         tool = self._rule.text.partition("(")[0]
-        if STAR in tool and not MCP_WILDCARD.match(tool):
-            return "in a whitelist a '*' may only stand behind mcp__<server>__: name each tool"
+        if STAR in tool and not WHOLE_SERVER.match(tool):
+            return "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
         call = split_call(self._rule.text)
         if call is not None and self._policy.is_shell_tool(example.tool):
             command = call.arguments.get("command", "git status *")
@@ -249,8 +249,8 @@ class _Trial:
     def _why_no_value(self, example: _Example, decision: Decision) -> str:
         tool, argument = str(self._rule.path[2]), str(self._rule.path[3])
         value = self._rule.text
-        if STAR in tool and not MCP_WILDCARD.match(tool):
-            return "in a whitelist a '*' may only stand behind mcp__<server>__: name each tool"
+        if STAR in tool and not WHOLE_SERVER.match(tool):
+            return "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
         if self._policy.is_shell_tool(tool):
             return f"not even {example.told!r}, which it describes ({decision.reason}): write another command"
         if STAR in value and guess_kind(argument, (value,)) is None:

@@ -321,6 +321,23 @@ def test_what_a_server_says_about_its_own_tools_is_not_believed(guarded, tmp_pat
     assert refused[1]["_permission"]["method"] == "blacklist"
 
 
+@pytest.mark.parametrize("key", ["tools", "patterns"])
+def test_a_whitelist_names_all_tools_of_a_service_and_no_others(make, key):
+    plugin, _ = make(policy={"whitelist": {key: ["todo:*"]}}, terminal=False)
+    tools = [
+        "todo:list",
+        "todo:a.b",
+        "todo:v2:list",
+        "todo",
+        "todos:list",
+        "my.todo:list",
+        "other:todo:list",
+        "TODO:list",
+    ]
+    allowed = [tool for tool in tools if plugin.check_permission(tool, {})[0]]
+    assert allowed == tools[:3]
+
+
 def test_a_plugin_that_was_shut_down_denies(make):
     plugin, _ = make()
     plugin.shutdown()

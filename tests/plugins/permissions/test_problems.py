@@ -11,7 +11,7 @@ from executor_permissions import Policy
 
 DEAD = [
     # A whitelist is narrow.
-    ("whitelist", "tools", "x*", "allows nothing: in a whitelist a '*' may only stand behind mcp__<server>__: name each tool"),
+    ("whitelist", "tools", "x*", "allows nothing: in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"),
     ("whitelist", "tools", "*", "in a whitelist a '*' may only stand"),
     ("whitelist", "tools", "git status *", "is the name of no tool: a command belongs into the patterns"),
     ("whitelist", "patterns", "*", "the program must be named"),
@@ -50,7 +50,7 @@ DEAD = [
     ],
 ]  # fmt: skip
 ALIVE = [
-    ("whitelist", "tools", ["t", "mcp__s__*", "runCommand", "readFile", "startBackgroundTask", "n:t"]),
+    ("whitelist", "tools", ["t", "mcp__s__*", "todo:*", "runCommand", "readFile", "startBackgroundTask", "n:t"]),
     ("whitelist", "patterns", ["ls", "ls *", "[ *", "get_time", "git push*", "f(url=https://x.com/*)", "f(url=**)", "f(url=https://*.x.com/a)", "f()", "f(x=1, y=true)", "f(*java*)", "f(path=src/**)",
                                "mcp__s__*(x=1)", "'*' x", "\\* x", "a '|' b", "cat ${project}/a", "cat '${project}/a b' *", "make -j4 *", "find * -delete", "git commit -m 'a b'", "python *", "sudo apt update"]),
     ("whitelist", "arguments", [{"readFile": {"path": ["${project}/", "~/x", "a/*.md", "**/b"]}}, {"f": {"url": ["https://x.com", "https://x.com/*"], "method": ["GET", "HEAD"]}}, {"t": {"n": [5, True, None, 1.5, "x"]}}, {"runCommand": {"command": ["npm run", "git log -5"]}}, {"runCommand": {"argv": ["ls"]}}, {"mcp__s__*": {"n": [1]}}]),
@@ -116,7 +116,7 @@ def test_a_rule_that_takes_a_program_at_its_word_says_what_that_means(name, rule
 
 
 FOREIGN = [
-    ("Bash(rm:*)", "write", "'rm *'"), ("Bash(git push:*)", "a tool named Bash", "'git push *'"), ("shell(rm *)", "a tool named shell", "'rm *'"), ("rm:*", "a ':' in its name", "'rm *'"), ("pets:*", "what allows tools names each of them", "'pets *'"), ("git push:*", "a ':'", "'git push *'"), ("^rm", "no regular expression", "'rm *'"), ("\\brm\\b", "no regular expression", "'rm *'"),
+    ("Bash(rm:*)", "write", "'rm *'"), ("Bash(git push:*)", "a tool named Bash", "'git push *'"), ("shell(rm *)", "a tool named shell", "'rm *'"), ("rm:*", "a ':' in its name", "'rm *' for commands"), ("pets:*", "every tool of a service 'pets'", "'pets *' for commands"), ("git push:*", "a ':'", "'git push *'"), ("^rm", "no regular expression", "'rm *'"), ("\\brm\\b", "no regular expression", "'rm *'"),
     ("^git push.*$", "no regular expression", "'git push*'"), ("rm\\s+.*", "no regular expression", "'rm *'"), ("rm -[rf]* *", "a rule for each", "'rm -r *', 'rm -f *'"),
 ]  # fmt: skip
 OWN = ["rm *", "[ *", "npm run build:*", "yarn build:*", "docker pull alpine:*", "rake db:*", "pip install x[y]", "runCommand(command=git *)", "find . -name a\\ b", "*.py", "foo a.b", "\\rm *", "C:\\bin\\x *"]  # fmt: skip
