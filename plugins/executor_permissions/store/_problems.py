@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor_permissions.judge._call_patterns import split_call, typed
 from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._rules import KINDS, LISTS, WHOLE_SERVER, SHELL_TOOLS, ListName, Section
+from executor_permissions.judge._rules import KINDS, LISTS, SHELL_TOOLS, WHOLE_SERVER, ListName, Section
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
