@@ -83,7 +83,9 @@ class MCPPlugin:
         asked = bridge.listings(cold, settings.list_timeout) if asks else {}
         for name, server in settings.servers.items():
             found = known.get(name) or asked.get(name)
-            if server.problem:
+            if server.problem and self._puts_off:
+                self._waiting = True  # a command that has nothing to do with it says nothing of it
+            elif server.problem:
                 self.warn(f"The MCP server {name!r}: {server.problem}")
             elif isinstance(found, Exception):
                 self.warn(f"{found}; 'toolexec mcp test {name}' tries again")
@@ -192,7 +194,7 @@ class MCPPlugin:
         return False
 
     def put_off(self) -> None:
-        """Have servers of which nothing is known asked by `catch_up`, not when tools are registered."""
+        """Have servers of which nothing is known, or that cannot be used, left to `catch_up`."""
         self._puts_off = True
 
     def catch_up(self) -> None:

@@ -74,6 +74,15 @@ def test_lists_are_tables_for_people(mcp):
     assert "source:" in mcp("get", "web").stdout
 
 
+def test_a_server_that_cannot_be_used_is_told_of_by_what_has_to_do_with_it(mcp, run):
+    mcp("add", "later", "--env", "KEY=${NOT_SET_ANYWHERE}", "--", "x")
+    assert run("call", "echo", "text=hi", "--yes").stderr == ""
+    told = "The MCP server 'later'"
+    assert told in run("tools", "list").stderr
+    called = run("call", "mcp__later__x")
+    assert (called.exit_code, called.stderr.count(told)) == (4, 1)
+
+
 def test_what_is_known_is_shown_before_servers_are_asked_what_they_have(mcp, monkeypatch):
     mcp("add", "known", "--", *RAW)
     mcp("test", "known")
