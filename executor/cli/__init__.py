@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from executor.cli._arguments import read_arguments
     from executor.cli._call import rehearse, show_judgement
     from executor.cli._errors import CliError, ExitCode
+    from executor.cli._help import Group
     from executor.cli._people import for_people, refuse_below_a_call
     from executor.cli._policy import load_permissions
     from executor.cli._session import terminal_session
@@ -32,6 +33,7 @@ __all__ = [
     "App",
     "CliError",
     "ExitCode",
+    "Group",
     "cli",
     "complete_tool",
     "for_people",
@@ -49,6 +51,7 @@ __all__ = [
 _HOMES = {  # of what is imported when it is first used
     "CliError": "_errors",
     "ExitCode": "_errors",
+    "Group": "_help",
     "complete_tool": "_app",
     "for_people": "_people",
     "load_permissions": "_policy",

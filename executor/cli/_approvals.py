@@ -14,6 +14,7 @@ import click
 
 from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError
+from executor.cli._help import Group
 from executor.cli._people import for_people
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 END = "end"  # what wakes a watch whose time is over
 
 
-@click.group("approvals")
+@click.group("approvals", cls=Group)
 def group() -> None:
     """
     Show the questions that wait for a person, and answer them.

@@ -7,9 +7,10 @@ import click
 
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._config import config_path, effective
+from executor.cli._help import Group
 
 
-@click.group("config")
+@click.group("config", cls=Group)
 def group() -> None:
     """
     Show where the configuration is and what it says.

@@ -11,6 +11,7 @@ import click
 
 from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode
+from executor.cli._help import Group
 from executor.cli._mcp_rows import row_of, tools, where
 from executor.cli._people import for_people
 from executor.cli._render import for_person
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from executor.mcp import Catalogue, ServerConfig
 
 
-@click.group("mcp")
+@click.group("mcp", cls=Group)
 def group() -> None:
     """
     Look after the MCP servers whose tools are used here.

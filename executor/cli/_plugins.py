@@ -14,6 +14,7 @@ from executor.cli import _template
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._doctor import version_of
 from executor.cli._errors import CliError, ExitCode
+from executor.cli._help import Group
 from executor.cli._render import for_person
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-@click.group("plugins")
+@click.group("plugins", cls=Group)
 def group() -> None:
     """
     Show the plugins, and start a new one.

@@ -13,6 +13,7 @@ import click
 
 from executor.cli._app import App
 from executor.cli._errors import CliError, ExitCode, of_library, of_system
+from executor.cli._help import WHOLE
 from executor.cli._render import flush
 from executor.errors import ToolExecutorError
 
@@ -40,7 +41,6 @@ OF_BUNDLED = {
     "files": ("files", "Look at what the file tools changed, and take it back."),
     "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
 }
-_WHOLE = 1000  # characters of what help says of a command: a sentence goes on in the next line, and is not cut
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
@@ -81,7 +81,7 @@ class Root(click.Group):
         names = self.list_commands(ctx)
         said = {name: text for name, (_, text) in OF_BUNDLED.items()}
         built_in = {**self.commands, **{name: self._load(name) for name in BUILT_IN}}
-        said |= {name: command.get_short_help_str(_WHOLE) for name, command in built_in.items()}
+        said |= {name: command.get_short_help_str(WHOLE) for name, command in built_in.items()}
         with formatter.section("Commands"):
             formatter.write_dl([(name, said[name]) for name in names if name in said])
 

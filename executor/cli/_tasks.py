@@ -13,6 +13,7 @@ from click.exceptions import Exit
 
 from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode, of_failure
+from executor.cli._help import Group
 from executor.cli._people import for_people
 from executor.cli._render import for_person
 from executor.errors import TaskNotFoundError
@@ -29,7 +30,7 @@ TURN = 0.2  # seconds between two looks at a task of another process
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-@click.group("tasks")
+@click.group("tasks", cls=Group)
 def group() -> None:
     """
     Show, read, wait for and stop background tasks.

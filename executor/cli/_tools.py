@@ -13,6 +13,7 @@ import click
 from executor import models
 from executor.cli._app import App, complete_tool, json_option, pass_app
 from executor.cli._errors import CliError
+from executor.cli._help import Group
 from executor.cli._render import for_person, is_terminal, to_json
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from executor.tools import Registered
 
 
-@click.group("tools")
+@click.group("tools", cls=Group)
 def group() -> None:
     """
     Show the tools that there are.

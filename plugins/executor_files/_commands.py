@@ -8,7 +8,7 @@ import sqlite3
 import click
 
 from executor import paths
-from executor.cli import App, CliError, ExitCode, json_option, pass_app
+from executor.cli import App, CliError, ExitCode, Group, json_option, pass_app
 from executor_files._common import shown
 from executor_files._history import Change, History
 from executor_files._undo import when
@@ -16,7 +16,7 @@ from executor_files._undo import when
 _KINDS = {"nothing": "created", "large": "changed", "file": "changed", "link": "changed", "folder": "changed"}
 
 
-@click.group("files")
+@click.group("files", cls=Group)
 def group() -> None:
     """
     Look at what the file tools changed, and take it back.

@@ -208,3 +208,13 @@ def test_help_says_of_the_bundled_commands_what_they_say_themselves(run):
     assert OF_BUNDLED["permissions"][1] == permissions.get_short_help_str(100)
     assert OF_BUNDLED["permissions"][1] in " ".join(run("--help").stdout.split())
     assert "..." not in run("--help").stdout.partition("Commands:")[2]  # what a command is for is said to the end
+
+
+GROUPS = ["approvals", "config", "files", "mcp", "permissions", "plugins", "tasks", "tools"]
+
+
+@pytest.mark.parametrize("group", [*GROUPS, "permissions grants", "permissions session"])
+def test_help_of_a_group_says_to_the_end_what_each_command_is_for(run, group):
+    told = run(*group.split(), "--help").stdout.partition("Commands:")[2]
+    assert told
+    assert "..." not in told

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from executor.cli import App, CliError, for_people, json_option, pass_app, terminal_session
+from executor.cli import App, CliError, Group, for_people, json_option, pass_app, terminal_session
 from executor_permissions.judge._rules import Placeholders
 from executor_permissions.store._grants import GrantBook
 from executor_permissions.store._load import default_state_dir, find_project
 
 
-@click.group("grants")
+@click.group("grants", cls=Group)
 def grants_group() -> None:
     """
     Look after what was answered with 'always' or 'never' for a project, for good, or at this terminal.

@@ -17,6 +17,7 @@ from executor.cli import (
     App,
     CliError,
     ExitCode,
+    Group,
     complete_tool,
     for_people,
     json_option,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Callable[..., Any]")
 
 
-@click.group("permissions")
+@click.group("permissions", cls=Group)
 def group() -> None:
     """
     Look at the permission policy, try it, and change it.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli import App, CliError, for_people, json_option, pass_app, terminal_session
+from executor.cli import App, CliError, Group, for_people, json_option, pass_app, terminal_session
 from executor_permissions._plugin import PermissionPlugin
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from executor_permissions._session import DefaultVerdict, Session
 
 
-@click.group("session")
+@click.group("session", cls=Group)
 def session_group() -> None:
     """
     Allow, forbid and skip questions for this terminal's session; no policy file is changed.
