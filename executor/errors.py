@@ -24,6 +24,7 @@ Every error that this package raises on purpose.
         │   ├── DeadlockError           .waits: calls would wait for one another for ever
         │   ├── ToolInterruptedError    what ran the tool is gone: what it did until then may have had effects
         │   └── BackendUnavailableError the infrastructure is down; may be tried again
+        │       └── OutcomeUnknownError it went down before the answer had come: the call may have been carried out
         ├── ToolTimeoutError
         ├── ToolCancelledError
         ├── InvalidResultError          .errors
@@ -55,6 +56,7 @@ __all__ = [
     "InvalidResultError",
     "InvalidToolIdError",
     "NoBackendsError",
+    "OutcomeUnknownError",
     "PermissionConfigError",
     "PermissionDeniedError",
     "PluginConflictError",
@@ -330,6 +332,10 @@ class BackendUnavailableError(ExecutionError):
         super().__init__(message, **where)
         self.started = started
         self.retry_after = retry_after
+
+
+class OutcomeUnknownError(BackendUnavailableError):
+    """What ran the tool was lost before its answer had come: whether the call was carried out is not known."""
 
 
 class ToolInterruptedError(ExecutionError):

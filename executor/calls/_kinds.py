@@ -35,6 +35,7 @@ KINDS: Mapping[type[BaseException], ResultKind] = {
     errors.ToolFailedError: ResultKind.FAILED,
     errors.ToolInterruptedError: ResultKind.INTERRUPTED,
     errors.BackendUnavailableError: ResultKind.UNAVAILABLE,
+    errors.OutcomeUnknownError: ResultKind.UNKNOWN_OUTCOME,
     errors.ToolTimeoutError: ResultKind.TIMED_OUT,
     errors.ToolCancelledError: ResultKind.CANCELLED,
     errors.StreamNotSupportedError: ResultKind.FAILED,
@@ -68,6 +69,7 @@ _OF_STATUS = {
     TaskStatus.INTERRUPTED: ResultKind.INTERRUPTED,
 }
 _OF_KEY = (
+    ("unknown_outcome", ResultKind.UNKNOWN_OUTCOME),  # before what it is one of
     ("unavailable", ResultKind.UNAVAILABLE),
     ("timed_out", ResultKind.TIMED_OUT),
     ("cancelled", ResultKind.CANCELLED),

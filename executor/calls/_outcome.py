@@ -9,6 +9,7 @@ from executor.errors import (
     ExecutorUnavailableError,
     InvalidArgumentsError,
     InvalidResultError,
+    OutcomeUnknownError,
     PermissionDeniedError,
     ToolCancelledError,
     ToolError,
@@ -62,6 +63,7 @@ def failure(error: BaseException, permission: Mapping[str, Any] | None = None) -
 
 _FLAGS: tuple[tuple[type[BaseException], str], ...] = (
     (BackendUnavailableError, "unavailable"),
+    (OutcomeUnknownError, "unknown_outcome"),
     (ExecutorUnavailableError, "unavailable"),
     (ToolTimeoutError, "timed_out"),
     (ToolCancelledError, "cancelled"),

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from executor._mask import without_hidden
 from executor._secret_shapes import mask_text
-from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
+from executor.errors import BackendUnavailableError, OutcomeUnknownError, ToolError, ToolFailedError
 from executor.httpstatus import LATER, never_begun
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def of_call(
         if refusal is not None and not is_session_lost(error, refusal):
             return _refused(what, error, refusal, name)
         if error.message.startswith(NO_MCP):
-            return BackendUnavailableError(
+            return OutcomeUnknownError(
                 f"{what}: the server answered with something that is no MCP ({_words(error)}). Whether the call was "
                 "carried out is not known"
             )
         if gone or error.message.startswith(NO_ANSWER) or is_session_lost(error, refusal):
-            return BackendUnavailableError(
+            return OutcomeUnknownError(
                 f"{what}: the connection to the server is gone ({error.message}). Whether the call was carried out is "
                 f"not known. The next call starts it again{_stderr(tail)}"
             )
@@ -135,9 +135,8 @@ def _refused(what: str, error: MCPError, refusal: Refusal, name: str) -> ToolErr
         words = _words(refusal.error)
         if refusal.started:
             told = f"the connection broke ({words}). Whether the call was carried out is not known"
-        else:
-            told = f"the server cannot be reached: {words}"
-        return BackendUnavailableError(f"{what}: {told}", started=refusal.started)
+            return OutcomeUnknownError(f"{what}: {told}")
+        return BackendUnavailableError(f"{what}: the server cannot be reached: {words}", started=False)
     said = f"{error.message} (MCP error {error.code}, HTTP {refusal.status})"
     if error.message == STAND_IN or not refusal.answered:
         said = http_words(refusal, name)

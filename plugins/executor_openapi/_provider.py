@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import Tool, ToolAnnotations, current_call
-from executor.errors import BackendUnavailableError, ExecutionError, ToolFailedError, ToolTimeoutError
+from executor.errors import (
+    BackendUnavailableError,
+    ExecutionError,
+    OutcomeUnknownError,
+    ToolFailedError,
+    ToolTimeoutError,
+)
 from executor.httpclient import http_client
 from executor.threads import LoopThread, fork_safe
 from executor_openapi._answer import MAX_REDIRECTS, ElsewhereError, RefusedError, answer_of, next_url
@@ -219,8 +225,10 @@ class _Connections:
             raise ToolFailedError(f"{request.shown}: the URL cannot be used: {words}") from None
         except httpx2.HTTPError as error:  # its words may quote what the service sent
             words = without(request.secrets, str(error)) or type(error).__name__
-            unknown = "" if request.method in _READING else ". Whether the request was carried out is not known"
-            raise BackendUnavailableError(f"{request.shown}: the connection broke: {words}{unknown}") from None
+            told = f"{request.shown}: the connection broke: {words}"
+            if request.method in _READING:
+                raise BackendUnavailableError(told) from None
+            raise OutcomeUnknownError(f"{told}. Whether the request was carried out is not known") from None
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
         import httpx2

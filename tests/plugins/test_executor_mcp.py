@@ -73,8 +73,8 @@ def test_an_error_answer_is_a_failure_with_the_servers_words(hosted):
 
 def test_a_server_that_dies_is_unavailable_and_back_for_the_next_call(hosted):
     executor = hosted({"servers": {"raw": raw()}})
-    ok, value = executor.execute("mcp__raw__die", {"text": "9"})
-    assert (ok, value["unavailable"]) == (False, True)
+    died = executor.call(ToolCall("1", "mcp__raw__die", {"text": "9"}))
+    assert (died.success, died.kind, died.value["unavailable"]) == (False, "unknown_outcome", True)
     assert executor.execute("mcp__raw__echo", {"text": "x"})[0]
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 POLL_MS = 500  # how often a client is to ask
 OUTPUT_END = 4096  # bytes of the output of a task that was interrupted which its result brings
-_NOT_BY_TOOL = (ResultKind.UNAVAILABLE, ResultKind.CAPACITY)  # whatever failed, it was not the tool
+# Whatever failed, it was not the tool.
+_NOT_BY_TOOL = (ResultKind.UNAVAILABLE, ResultKind.UNKNOWN_OUTCOME, ResultKind.CAPACITY)
 _STATES = {TaskStatus.CANCELLED: "cancelled"}  # of those that have ended; all others are `completed`
 
 

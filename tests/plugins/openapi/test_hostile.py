@@ -15,7 +15,7 @@ import urllib.parse
 import pytest
 
 from executor import PluginRegistry
-from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
+from executor.errors import BackendUnavailableError, OutcomeUnknownError, ToolError, ToolFailedError
 from executor_openapi import Api, _authorising, _reading
 from executor_openapi._document import DocumentError, parse
 from executor_openapi._hidden import without
@@ -72,6 +72,15 @@ def described(raw, tmp_path, provider_of):
         return provider_of(path, **{"server": raw.url, **options})
 
     return make
+
+
+@pytest.mark.parametrize(("method", "kind"), [("get", BackendUnavailableError), ("post", OutcomeUnknownError)])
+def test_of_what_does_more_than_read_it_is_said_that_its_answer_was_lost(raw, described, method, kind):
+    raw.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+    provider = described({"/t": {method: {"operationId": "t", "responses": {}}}})
+    with pytest.raises(BackendUnavailableError, match="the connection broke") as lost:
+        provider.call_tool("pets", "t", {})
+    assert type(lost.value) is kind
 
 
 def get(name="t", *parameters):
