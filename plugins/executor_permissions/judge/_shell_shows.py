@@ -1,11 +1,12 @@
-"""Programs that show files that nobody names to them: servers of a folder, and those that read some by themselves."""
+"""Programs that show files that nobody names to them: servers of a folder, and those that find some by themselves."""
 
 # ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-from executor_permissions.judge._words import Suffix
+from executor_permissions.judge._words import Glob, Suffix
 
 
 class Shown(NamedTuple):
@@ -51,7 +52,14 @@ _READERS: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {
     "dotenv": (frozenset({"list", "get", "run", "--", "-p"}), frozenset(), (".env*",)),
     **dict.fromkeys(("foreman", "honcho"), (frozenset({"run"}), frozenset[str](), (".env*",))),
 }
-SHOWING = frozenset({*_SERVERS, *_READERS, *_FETCHED})
+# They look for what fits a pattern themselves, below any number of folders and with a dot in front, too.
+_MATCHING = frozenset("prettier eslint stylelint markdownlint markdownlint-cli2 cspell".split())
+_PATTERN = re.compile(r"[*?\[{(]")
+_CLASS = re.compile(r"\[[^\]]*\]")
+_CHOICE = re.compile(r"\{([^{}/]*)\}")  # *.{js,ts}
+_UNREAD = frozenset("\\[]{}()")
+_MOST_NAMES = 50
+SHOWING = frozenset({*_SERVERS, *_READERS, *_FETCHED, *_MATCHING})
 
 
 def shown_by(program: str, words: list[str]) -> Shown | None:
@@ -59,7 +67,11 @@ def shown_by(program: str, words: list[str]) -> Shown | None:
     if program in _FETCHED:
         at = next((i for i in range(1, len(words)) if words[i][:1] != "-"), len(words) - 1)
         name = words[at].partition("@")[0]
+        if name in _MATCHING:
+            return _matched(words[at:])
         return _served(name, words[at:]) if name in _SERVERS else None
+    if program in _MATCHING:
+        return _matched(words)
     if program in _SERVERS:
         return None if type(words) is Suffix and program == "serve" else _served(program, words)
     needed, telling, names = _READERS[program]
@@ -79,3 +91,27 @@ def _served(program: str, words: list[str]) -> Shown | None:
     if not named and not options:
         named = [word for word in words[1:] if word[:1] != "-" and not word.isdigit() and word not in (needed, "httpd")]
     return Shown(named or ["."], (), "hands out")
+
+
+def _matched(words: list[str]) -> Shown | None:
+    """What fits the patterns among *words*: below the folder that each begins with, files of the name it ends in."""
+    folders, names = [], []
+    for word in words[1:]:
+        found = _PATTERN.search(word)
+        left_out = word[:1] == "!" and word[1:2] != "("
+        if found is None or word[:1] == "-" or left_out or type(word) not in (str, Glob):
+            continue
+        start, slash, _ = word[: found.start()].rpartition("/")
+        folders.append(start or slash or ".")
+        names += _names_of(word.rpartition("/")[2])
+    return Shown(folders, tuple(names), "looks at") if folders else None
+
+
+def _names_of(pattern: str) -> list[str]:
+    """The patterns that *pattern* chooses between; any name if it is not plain which these are."""
+    names = [_CLASS.sub("?", pattern)]
+    while (choice := _CHOICE.search(names[0])) and len(names) <= _MOST_NAMES:
+        first = names.pop(0)
+        names += [first[: choice.start()] + one + first[choice.end() :] for one in choice[1].split(",")]
+    plain = all(name and _UNREAD.isdisjoint(name) for name in names)
+    return names if plain else ["*"]

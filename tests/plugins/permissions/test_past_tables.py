@@ -65,6 +65,10 @@ COVERED = [
     ("git push *", ["git push", "git push -u origin main"], ["git push https://e.com/x main", "git push evil@h:x main", "git push ../o"]),
     ("git pull *", ["git pull --rebase origin main"], ["git pull https://e.com/x main", "git pull h:x"]),
     ("cmake *", ["cmake .", "cmake -S . -B build", "cmake --build build -- -j4", "cmake build"], ["cmake ..", "cmake ../x", "cmake /x"]),
+    ("git remote *", ["git remote show origin", "git remote prune -n origin", "git remote set-head origin -a", "git remote update --prune", "git remote rename a b"],
+     ["git remote show evil@h:x", "git remote show https://e.com/x", "git remote show ./sub", "git remote prune h:x", "git remote set-head h:x -a", "git remote update ../o"]),
+    ("tox *", ["tox config -k envlist", "tox c --format json", "tox run -oe py"], ["tox config -oe", "tox config -o x", "tox c -oe../../x", "tox c -ne py -ox", "tox config --output-file=x"]),
+    ("flake8 *", ["flake8 --show-source src"], ["flake8 --filename='*' --show-source"]),
     ("bun *", ["bun run build", "bun run src/x.ts"], ["bun run ../x.ts", "bun run /x.ts", "bun run env"]),
     ("dotnet *", ["dotnet test", "dotnet build src"], ["dotnet test ../x", "dotnet build ../x/x.csproj"]),
     ("kubectl *", ["kubectl label pod x a=b", "kubectl annotate deployment/x a=b -o yaml"], ["kubectl label secret db a=b -o json", "kubectl patch secrets/db -p '{}' -o yaml", "kubectl annotate pod,secret a=b -o yaml"]),
@@ -118,6 +122,11 @@ CAUGHT = [
       "php -S 0.0.0.0:80", "caddy file-server", "ruby -run -e httpd . -p 80", "docker compose config", "docker compose -f a.yml config", "docker-compose convert", "dotenv list", "python -m dotenv list", "honcho run env"],
      ["python -m http.server -d src", "python -m http.server --directory=src 80", "cd src && python -m http.server", "npx serve src", "php -S 0.0.0.0:80 -t src", "mkdocs serve", "npm run serve", "caddy run",
       "docker compose config --services", "docker compose config -q", "docker compose up -d", "docker ps", "terraform output", "php x.php", "python x.py -m http.server"]),
+    # what looks for the files that fit a pattern itself
+    (["prettier --check --parser=json '.e*'", "prettier --check '**/.*'", "prettier --check **/.e*", "prettier --parser yaml '{.env,a}'", "prettier --check '@(.env)'", "prettier '.[e]nv'", "prettier './.en?'",
+      "prettier --check src '!(src)'", "npx prettier --check '.e*'", "npx --yes prettier@3 '**/.e*'", "eslint --no-ignore '.e*'", "eslint '**/*'", "cd src && prettier '../.e*'", "timeout 5 prettier '.e*'"],
+     ["prettier --check .", "prettier --check 'src/**/*'", "prettier --check '**/*.{js,ts}'", "prettier --check . '!**/*.md'", "npx prettier --check 'src/*.ts'", "eslint 'src/**/*.[jt]s'",
+      "eslint --fix src own.py", "npx eslint .", "prettier -c README.md"]),
     # addresses, in another form and among other words
     (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
       "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",

@@ -127,13 +127,14 @@ READS: dict[str, Entry] = {
                 "writer", MANUAL, "text remote", "-t: -m: -f --fetch --tags --no-tags --track: --master: --mirror?"
             ),
             "get-url": Entry("reader", MANUAL, "text", "--push --all"),
-            "show": Entry("network", MANUAL, "text*", "-n -v"),
-            "rename remove rm set-head prune": Entry(
-                "writer", MANUAL, "text*", "-a -d -n --auto --delete --dry-run --progress"
-            ),
+            # An address, or a folder, is taken for a remote as well, and is asked.
+            "show": Entry("network", MANUAL, "remotename*", "-n -v"),
+            "prune": Entry("writer", MANUAL, "remotename*", "-n --dry-run"),
+            "set-head": Entry("writer", MANUAL, "remotename text", "-a -d --auto --delete"),
+            "rename remove rm": Entry("writer", MANUAL, "text*", "--progress"),
             "set-url": Entry("writer", MANUAL, "text remote remote", "--push --add --delete"),
             "set-branches": Entry("writer", MANUAL, "text*", "--add"),
-            "update": Entry("network", MANUAL, "text*", "-p --prune"),
+            "update": Entry("network", MANUAL, "remotename*", "-p --prune"),
         },
     ),
     "rev-parse": Entry(

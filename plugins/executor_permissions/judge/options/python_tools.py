@@ -10,7 +10,7 @@ MANUAL = "ruff 0.5, coverage 7"
 TOX = (
     "-v -q -h --help --colored: --verbose --quiet -vv -vvv -qq -s: --skip-missing-interpreters? "
     "--no-recreate-provision --no-recreate-pkg --no-pkg-install? --skip-pkg-install --notest -n --no-deps -p: "
-    "--parallel: --parallel-no-spinner -o --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
+    "--parallel: --parallel-no-spinner --parallel-live --hashseed: -e: -m: -f: --skip-env: --develop "
     "--no-capture -i --fail-fast"
 )
 MYPY = (
@@ -40,8 +40,8 @@ MYPY_ASKS = (
 )
 _TOX_SUBS: dict[str, Entry] = {
     "list l": Entry("builder", "tox 4", "", TOX + " -d --no-desc"),
-    "config c": Entry("builder", "tox 4", "", TOX + " -k: -d --core"),
-    "run r run-parallel p": Entry("builder", "tox 4", "codeargument*", TOX),
+    "config c": Entry("builder", "tox 4", "", TOX + " -k: -d --core --format:", asks="-o:write --output-file:write"),
+    "run r run-parallel p": Entry("builder", "tox 4", "codeargument*", TOX + " -o"),
     "depends de": Entry("builder", "tox 4", "", TOX),
     "exec e": Entry("builder", "tox 4", "command", TOX, traits="runner spell stop"),
 }
@@ -205,13 +205,13 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "flake8 7, pylint 3",
         "text*",
-        "-v -q -h -j: -E --verbose --quiet --help --version --count --exclude: --extend-exclude: --filename: "
+        "-v -q -h -j: -E --verbose --quiet --help --version --count --exclude: --extend-exclude: "
         "--format:(default|pylint|text|colorized|json|parseable) --hang-closing --ignore: --extend-ignore: "
         "--per-file-ignores: --max-line-length: --max-complexity: --max-doc-length: --indent-size: --select: "
         "--extend-select: --disable-noqa --show-source --no-show-source --statistics --exit-zero --jobs: --color: "
         "--disable: --enable: --errors-only --fail-under: --reports: --score: -r: -s: "
         "-f:(text|json|colorized|parseable) --recursive: --ignore-patterns: --ignore-paths:",
-        asks="--config:code --append-config:code --output-file:write --tee --rcfile:code --load-plugins: --init-hook: "
+        asks="--filename: --config:code --append-config:code --output-file:write --tee --rcfile:code --load-plugins: --init-hook: "
         "--init-import: --output: -o --benchmark --bug-report --isolated --enable-extensions: --require-plugins: "
         "--doctests",
         traits="at",
@@ -263,7 +263,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "tox 4",
         "codeargument*",
-        TOX + " --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
+        TOX + " -o --version -l --listenvs -a --listenvs-all --showconfig --print-deps",
         asks="--no-provision?write -c:code --conf:code --root:code --workdir:write -x: --override: --installpkg:read --discover: "
         "--result-json:write --force-dep: --recreate -r --runner: --devenv:write --index-url: --pre",
         traits="globals",
