@@ -96,14 +96,19 @@ def _served(program: str, words: list[str]) -> Shown | None:
 def _matched(words: list[str]) -> Shown | None:
     """What fits the patterns among *words*: below the folder that each begins with, files of the name it ends in."""
     folders, names = [], []
+    told = any(word.startswith("--parser") for word in words)  # prettier: how to read whatever is in a folder
     for word in words[1:]:
         found = _PATTERN.search(word)
         left_out = word[:1] == "!" and word[1:2] != "("
-        if found is None or word[:1] == "-" or left_out or type(word) not in (str, Glob):
+        if word[:1] == "-" or left_out or type(word) not in (str, Glob):
             continue
-        start, slash, _ = word[: found.start()].rpartition("/")
-        folders.append(start or slash or ".")
-        names += _names_of(word.rpartition("/")[2])
+        if found is not None:
+            start, slash, _ = word[: found.start()].rpartition("/")
+            folders.append(start or slash or ".")
+            names += _names_of(word.rpartition("/")[2])
+        elif told:
+            folders.append(word)
+            names.append("*")
     return Shown(folders, tuple(names), "looks at") if folders else None
 
 

@@ -124,9 +124,10 @@ CAUGHT = [
       "docker compose config --services", "docker compose config -q", "docker compose up -d", "docker ps", "terraform output", "php x.php", "python x.py -m http.server"]),
     # what looks for the files that fit a pattern itself
     (["prettier --check --parser=json '.e*'", "prettier --check '**/.*'", "prettier --check **/.e*", "prettier --parser yaml '{.env,a}'", "prettier --check '@(.env)'", "prettier '.[e]nv'", "prettier './.en?'",
+      "prettier --check --parser=yaml .", "prettier --parser yaml -c .",
       "prettier --check src '!(src)'", "npx prettier --check '.e*'", "npx --yes prettier@3 '**/.e*'", "eslint --no-ignore '.e*'", "eslint '**/*'", "cd src && prettier '../.e*'", "timeout 5 prettier '.e*'"],
      ["prettier --check .", "prettier --check 'src/**/*'", "prettier --check '**/*.{js,ts}'", "prettier --check . '!**/*.md'", "npx prettier --check 'src/*.ts'", "eslint 'src/**/*.[jt]s'",
-      "eslint --fix src own.py", "npx eslint .", "prettier -c README.md"]),
+      "eslint --fix src own.py", "npx eslint .", "prettier -c README.md", "prettier --parser babel src own.py"]),
     # addresses, in another form and among other words
     (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
       "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",
