@@ -82,8 +82,9 @@ class Screen:
     """
     Writes for one run of the command.
 
-    `_lock` is held for each write to stderr, and as long as a question is open: output of tools that still run waits
-    until it is answered. Reentrant, because whoever asks may have to warn.
+    While a question is open, output of tools that still run waits until it is answered, and what is said beside is kept
+    until then: nobody who says something waits, for it may be who brings the answer. `_lock` is held for each write to
+    stderr, and guards the rest.
 
     Args:
         json_mode: stderr carries one JSON object a line instead of text.
@@ -92,6 +93,9 @@ class Screen:
     def __init__(self, *, json_mode: bool = False) -> None:
         self.json_mode = json_mode
         self._lock = threading.RLock()
+        self._answered = threading.Condition(self._lock)
+        self._asking: set[int] = set()  # the threads that wait for an answer
+        self._kept: list[str] = []  # what was said meanwhile
         self._in_line = False
         self._status = False
 
@@ -139,10 +143,11 @@ class Screen:
 
     def output(self, chunk: str) -> None:
         """Show a piece of a tool's output as it comes."""
-        if self.json_mode:
-            self._object({"output": chunk})
-            return
         with self._lock:
+            self._answered.wait_for(lambda: not self._asking or threading.get_ident() in self._asking)
+            if self.json_mode:
+                self._write(_dump({"output": chunk}) + "\n")
+                return
             self._clear_status()
             write(sys.stderr, chunk)
             self._in_line = not chunk.endswith("\n") if chunk else self._in_line
@@ -171,7 +176,7 @@ class Screen:
             return
         text = _in_one_line(text)
         with self._lock:
-            if not self._in_line:  # what a tool has begun to write is not written over
+            if not self._in_line and not self._asking:  # neither what a tool has begun to write is written over
                 self._clear_status()
                 write(sys.stderr, text[: shutil.get_terminal_size().columns - 1], safe=True)
                 self._status = True
@@ -191,29 +196,41 @@ class Screen:
 
     def error(self, error: click.ClickException, traceback: str = "") -> None:
         """Say why the command ends."""
+        with self._lock:
+            self._say_kept()  # nobody waits for an answer any more
         if self.json_mode:
-            self._object(as_json(error))
+            self._write(_dump(as_json(error)) + "\n")
             return
         if isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
-            self._say("error", "", error.format_message())
+            self._write(self._styled(error.format_message()))
             return
         text = f"{traceback}error: {error.format_message()}"
         if isinstance(error, click.UsageError) and error.ctx is not None:  # as our own: what is wrong, then what to do
             text += f"\n{error.ctx.get_usage()}\n'{error.ctx.command_path} --help' says more"
-        self._say("error", "", text, fg="red")
+        self._write(self._styled(text, fg="red"))
 
     def _say(self, kind: str, told: str, text: str, **style: Any) -> None:
-        if self.json_mode:
-            self._object({kind: told})
-            return
+        line = _dump({kind: told}) + "\n" if self.json_mode else self._styled(text, **style)
+        with self._lock:
+            if self._asking:
+                self._kept.append(line)
+            else:
+                self._write(line)
+
+    def _say_kept(self) -> None:
+        kept, self._kept = self._kept, []
+        for line in kept:
+            self._write(line)
+
+    def _styled(self, text: str, **style: Any) -> str:
+        text = printable(text) if is_terminal(sys.stderr) else text
+        return _line(click.style(text, **style) if styled(sys.stderr) else text)
+
+    def _write(self, line: str) -> None:
+        """Write a line of our own to stderr."""
         with self._lock:
             self._end_line()
-            text = printable(text) if is_terminal(sys.stderr) else text
-            write(sys.stderr, _line(click.style(text, **style) if styled(sys.stderr) else text), safe=True)
-
-    def _object(self, value: Any) -> None:
-        with self._lock:
-            write(sys.stderr, _dump(value) + "\n")
+            write(sys.stderr, line, safe=not self.json_mode)
 
     def _end_line(self) -> None:
         """What a tool wrote last may have left the line open."""
@@ -230,10 +247,18 @@ class Screen:
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """Show nothing while the block runs: a question is open."""
+        """Show nothing while the block runs: this thread waits for the answer to a question."""
         with self._lock:
             self._end_line()
+            self._asking.add(threading.get_ident())
+        try:
             yield
+        finally:
+            with self._lock:
+                self._asking.discard(threading.get_ident())
+                if not self._asking:
+                    self._say_kept()
+                    self._answered.notify_all()
 
 
 def _line(text: str) -> str:

@@ -188,6 +188,52 @@ def test_output_waits_while_a_question_is_open(monkeypatch):
     assert (written.is_set(), shown.getvalue()) == (True, "late\n")
 
 
+@pytest.mark.parametrize("json_mode", [False, True])
+def test_whoever_warns_while_a_question_is_open_does_not_wait_for_its_answer(monkeypatch, json_mode):
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    screen = Screen(json_mode=json_mode)
+    with screen.quiet():  # answered by nobody but the thread that warns
+        thread = threading.Thread(target=screen.warning, args=("a surface is strange",), daemon=True)
+        thread.start()
+        thread.join(10)
+        assert not thread.is_alive()
+        assert shown.getvalue() == ""
+    assert "a surface is strange" in shown.getvalue()
+
+
+def test_why_the_command_ends_is_said_even_if_a_question_is_still_open(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    screen = Screen()
+    with screen.quiet():
+        screen.note("before")
+        thread = threading.Thread(target=screen.error, args=(click.ClickException("interrupted"),), daemon=True)
+        thread.start()
+        thread.join(10)
+        assert shown.getvalue() == "before\nerror: interrupted\n"
+
+
+def test_questions_of_two_threads_are_open_side_by_side(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    screen = Screen()
+    asking = threading.Barrier(2, timeout=10)
+
+    def ask():
+        with screen.quiet():
+            asking.wait()
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    with screen.quiet():
+        asking.wait()
+        thread.join(10)
+        screen.note("kept")
+        assert shown.getvalue() == ""
+    assert shown.getvalue() == "kept\n"
+
+
 def test_message_begins_a_line_of_its_own_after_output_that_did_not_end_one(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr("sys.stderr", shown)
