@@ -14,6 +14,7 @@ import pytest
 
 import executor_console
 from executor import CancelToken
+from executor.permission import _editor
 from executor.permission._dialogue import Dialogue
 from executor.permission._inbox import Inbox
 from executor.permission._open import new_approval_id
@@ -691,6 +692,11 @@ def test_a_person_edits_with_their_own_editor(terminal, editor, tmp_path):
         ("exit 3", "(the editor gave nothing back)"),
         ("printf '{\\377}' > \"$2\"", "(that is not JSON"),
         ('echo > "$2"', "(that is not JSON"),
+        ('rm "$2"', "(the editor gave nothing back)"),
+        ('rm -r "$(dirname "$2")"', "(the editor gave nothing back)"),
+        ('rm "$2"; mkfifo "$2"', "(the editor gave nothing back)"),
+        ('rm "$2"; ln -s /dev/zero "$2"', "(the editor gave nothing back)"),
+        ("head -c 100000 /dev/zero | tr '\\0' '[' > \"$2\"", "(that is not JSON"),
     ],
 )
 def test_an_editor_that_fails_or_leaves_no_json_leaves_the_question_open(terminal, editor, script, said):
@@ -708,6 +714,24 @@ def test_an_editor_that_fails_or_leaves_no_json_leaves_the_question_open(termina
 
 def test_an_editor_is_ended_when_its_question_is_answered_elsewhere(terminal, editor, tmp_path):
     editor(f"echo $$ > {tmp_path}/pid; echo > {tmp_path}/up; exec tail -f /dev/null")
+    os.mkfifo(tmp_path / "up")
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, Approval("q", "act", {"path": "old"}, text="act?", options=ALL), timeout=30)
+    terminal.target.wait_for("more > ")
+    terminal.person.write(b"e\n")
+    (tmp_path / "up").read_text()  # the editor is up
+    pid = int((tmp_path / "pid").read_text())
+    inbox.decide("q", "yes")
+    assert result().word == "yes"
+    terminal.channel.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_an_editor_that_will_not_end_is_killed_with_its_question(terminal, editor, tmp_path, monkeypatch):
+    monkeypatch.setattr(_editor, "GRACE", 0.0)
+    editor(f"trap '' TERM; echo $$ > {tmp_path}/pid; echo > {tmp_path}/up; while :; do read line < {tmp_path}/up; done")
     os.mkfifo(tmp_path / "up")
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)

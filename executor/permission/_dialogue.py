@@ -110,7 +110,7 @@ class Dialogue:
         """Take the arguments as an editor left them."""
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return Heard(f"(that is not JSON: {visible(str(error), 200)})\n{self._legend}")
         if not isinstance(value, dict):
             return Heard(f"(the arguments have to be a JSON object)\n{self._legend}")
@@ -133,7 +133,7 @@ class Dialogue:
             name, value = self._fields[0]
             try:
                 self._edited[name] = _value_of(line, value) if line else value
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 return Heard(f"(that is not JSON: {error})\n{self._ask_field()}")
             self._fields.pop(0)
         if self._fields:

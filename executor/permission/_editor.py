@@ -13,8 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor._regular import read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+GRACE = 2.0  # seconds for an editor that was asked to end; some keep what was typed
 
 
 def find_editor() -> list[str] | None:
@@ -36,7 +40,8 @@ def edit(command: list[str], arguments: Mapping[str, Any], terminal: int, wake: 
         wake: A descriptor that becomes readable when the question needs no answer any more.
 
     Returns:
-        What the file holds afterwards; None when the editor failed, or the question was taken back meanwhile.
+        What the file holds afterwards; None when the editor failed, has left no file that can be read, or was ended
+        because the question was taken back.
     """
     with _private_file(json.dumps(dict(arguments), indent=2, ensure_ascii=False) + "\n") as path, _kept(terminal):
         device = os.open(os.ttyname(terminal), os.O_RDWR | os.O_NOCTTY)
@@ -47,10 +52,27 @@ def edit(command: list[str], arguments: Mapping[str, Any], terminal: int, wake: 
         finally:
             os.close(device)
         if not _ended(editor, wake):
-            editor.terminate()
-            editor.wait()
+            _stop(editor)
             return None
-        return path.read_text(encoding="utf-8", errors="replace") if editor.returncode == 0 else None
+        return _left_in(path) if editor.returncode == 0 else None
+
+
+def _stop(editor: subprocess.Popen[bytes]) -> None:
+    """End an editor whose file nobody wants any more."""
+    editor.terminate()
+    try:
+        editor.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        editor.kill()
+        editor.wait()
+
+
+def _left_in(path: Path) -> str | None:
+    """What the editor has left; None where that cannot be read, or is no file."""
+    try:
+        return read_regular(path).decode("utf-8-sig", "replace")
+    except OSError:
+        return None
 
 
 def _ended(editor: subprocess.Popen[bytes], wake: int) -> bool:
