@@ -170,6 +170,11 @@ def answer_command(app: App, approval_id: str, words: tuple[str, ...], *, digest
         if word not in approval.options and word != "no":
             raise CliError(f"{word!r} is no answer to it: say one of {', '.join(approval.options)}")
         won = surface.answer(approval.id, said, digest=digest)
+        waits = approval.id in [one.id for one in surface.pending()]
+    if not won and waits and digest in (None, approval.digest):
+        raise CliError(
+            f"{approval.id} still waits, and was not answered: {approval.origin} does not reply, or cannot act upon it"
+        )
     if not won:
         raise CliError(f"{approval.id} is not open any more, or is about something else now: it was not answered")
     if as_json:

@@ -10,6 +10,7 @@ import secrets
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -236,12 +237,17 @@ class Asking:
             sent.wait(GREETING)
 
         won = False
-        if offered is not None:
+        if offered is not None and not _is_late(message.get("until")):
             # Aside: what the answer sets free may take its time.
             said, digest = answer_of(message.get("said")), str(message.get("digest"))
             won = await asyncio.to_thread(offered.decide, said, digest=digest, by=link.kind, claimed=claimed)
         if not won:
             link.line.send(reply)
+
+
+def _is_late(until: object) -> bool:
+    """Whether whoever has answered was told meanwhile that nobody took it: this process was stopped."""
+    return isinstance(until, float) and time.monotonic() > until  # one clock for all processes of a machine
 
 
 def _folder() -> str:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from executor.values._approval import Approval
 
 FIRST_LOOK = 1.0  # seconds for the processes that have open questions to tell them: one that is stopped does not
-REPLY = 30.0  # seconds for a process to say whether an answer came first
+REPLY = 30.0  # seconds for a process to take an answer: what comes later it refuses, since nobody counts on it then
+ON_ITS_WAY = 2.0  # seconds for its word on that
 
 
 class Showing:
@@ -150,9 +152,10 @@ class Showing:
         number = next(self._numbers)
         reply: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._replies[number] = line, reply
+        told = {"answer": approval_id, "digest": digest or approval.digest, "said": said, "number": number}
         try:
-            line.send({"answer": approval_id, "digest": digest or approval.digest, "said": said, "number": number})
-            return await asyncio.wait_for(reply, REPLY)
+            line.send({**told, "until": time.monotonic() + REPLY})
+            return await asyncio.wait_for(reply, REPLY + ON_ITS_WAY)
         except TimeoutError:
             return False
         finally:

@@ -19,7 +19,7 @@ from executor import ToolExecutor
 from executor.approval import Surface
 from executor.calls._above import mark_caller
 from executor.errors import ExecutorUnavailableError
-from executor.permission import _meeting
+from executor.permission import _meeting, _showing
 from executor.permission._inbox import Inbox
 from executor.permission._meeting import Meeting, can_meet
 from executor.permission._open import new_approval_id
@@ -295,6 +295,22 @@ def test_the_questions_of_many_processes_are_each_answered_alone(asker):
             said = [json.loads(line) for line in process.communicate(timeout=60)[0].splitlines()]
             assert sorted(number for number, _, _ in said) == list(range(50))
             assert all(json.loads(text) == [process.pid, number] for number, _, text in said)
+
+
+def test_an_answer_that_nobody_took_in_time_counts_no_more_when_the_asker_goes_on(asker, monkeypatch):
+    monkeypatch.setattr(_showing, "REPLY", 0.0)
+    monkeypatch.setattr(_showing, "ON_ITS_WAY", 0.2)
+    with Watcher() as surface:
+        process = asker(1)
+        seen = surface.next("asked")
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        assert surface.answer(seen.id, "yes") is False
+        process.send_signal(signal.SIGCONT)
+        monkeypatch.setattr(_showing, "REPLY", 30.0)
+        monkeypatch.setattr(_showing, "ON_ITS_WAY", 2.0)
+        assert surface.answer(seen.id, "no") is True
+        assert json.loads(process.stdout.readline()) == [0, "no", None]
 
 
 @pytest.mark.parametrize("forked", [False, True], ids=["alone", "with a child that lives on"])
