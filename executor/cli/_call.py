@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from executor.cli._app import App, Seconds, complete_tool, json_option, pass_app
-from executor.cli._errors import ExitCode, of_failure
+from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._follow import Call, Options
 from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, printable, to_json
@@ -296,12 +296,16 @@ def _detach_call(
     engine: DaskEngine | None,
 ) -> NoReturn:
     task_id = _detached(app, entry, arguments, timeout=timeout, yes=yes, engine=engine)
-    if as_json:
-        app.screen.json({"task_id": task_id})
-    else:
-        app.screen.result(task_id)
-        if is_terminal(sys.stdout):
-            app.screen.note(f"it goes on by itself; to follow it: toolexec tasks output -f {task_id}")
+    try:
+        if as_json:
+            app.screen.json({"task_id": task_id})
+        else:
+            app.screen.result(task_id)
+    except CliError as error:  # the disk is full, say: nobody would know what was started
+        told = f"{error.message}; the call goes on as {task_id}"
+        raise CliError(told, ExitCode.UNEXPECTED, {"task_id": task_id}) from error
+    if not as_json and is_terminal(sys.stdout):
+        app.screen.note(f"it goes on by itself; to follow it: toolexec tasks output -f {task_id}")
     raise Exit(ExitCode.BACKGROUND)
 
 

@@ -180,6 +180,18 @@ def test_result_that_cannot_be_written_is_an_error(process, tmp_path, words):
     assert re.fullmatch(rf"error: ({words}): No space left on device(; .*)?\n", done.stderr)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_the_id_of_a_detached_call_is_told_even_if_it_cannot_be_written(process):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "executor", "call", "echo", "text=a", "--detach", "--yes"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert done.returncode == 1
+    (task_id,) = re.findall(r"No space left on device; the call goes on as (\S+)", done.stderr)
+    assert process("tasks", "wait", task_id).returncode == 0
+
+
 def test_streams_that_are_closed_are_no_error(process):
     done = subprocess.run(
         ["bash", "-c", f"exec {sys.executable} -m executor call echo text=a <&- >&- 2>&-"], check=False
