@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from executor_permissions.judge._words import Command, Redirect
+from executor_permissions.judge._words import NO_FILES, Command, Redirect
 
 _MAX_COMMANDS = 250
 _MAX_REDIRECTS = 20  # judging one costs as much as a command of three words
@@ -24,7 +24,6 @@ _TOKEN = re.compile(
 )
 _RESERVED = frozenset("! if then elif else while until do".split())  # behind which a command begins
 _DESCRIPTOR = re.compile(r"[0-9]+-?\Z|-\Z")
-_FREE_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
 def commands(text: str) -> tuple[list[Command], bool]:
@@ -173,7 +172,7 @@ class _Scan:
         self._word, self._target = None, ""
 
     def _is_harmless(self, target: str) -> bool:
-        return target in _FREE_TARGETS or (self._target[-1] == "&" and _DESCRIPTOR.match(target) is not None)
+        return target in NO_FILES or (self._target[-1] == "&" and _DESCRIPTOR.match(target) is not None)
 
     def _end(self) -> None:
         self._end_word()

@@ -7,12 +7,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._words import Command, Glob, Number, PublicWord, PublicWords
+from executor_permissions.judge._words import DEFINITE, Command, PublicWord, PublicWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_KNOWN: frozenset[type[str]] = frozenset({str, Glob, Number})
 _PLACEHOLDER = "\x00"  # a word that no rule spells out
 # They print their operands, or look at them as texts; they have no option that does more.
 _PRINTERS = frozenset("echo basename dirname true false : exit".split())
@@ -33,9 +32,9 @@ def with_public_words(command: Command) -> Command | None:
         None if it has a word of which something can: an option, a file that is read, a secret that is shown.
     """
     words = command.words
-    if _KNOWN.issuperset(map(type, words)):
+    if DEFINITE.issuperset(map(type, words)):
         return command
-    if any(type(word) not in (str, Glob, Number, PublicWord, PublicWords) for word in words):
+    if any(type(word) not in (*DEFINITE, PublicWord, PublicWords) for word in words):
         return None
     harmless = _HARMLESS.get(words[0]) if type(words[0]) is str else None
     if words[0] in _PRINTERS or (harmless is not None and harmless(words)):

@@ -16,7 +16,7 @@ from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_rules import may_be_denied, part_of_finding
 from executor_permissions.judge._shell_scripts import files_of
-from executor_permissions.judge._words import Redirect
+from executor_permissions.judge._words import NO_FILES, Redirect
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._walk import Step
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
-_NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _REMOTE = frozenset({"ssh", "slogin"})  # the files of the other machine are other ones
 _MOST_OPENED = 100  # by the scripts in one command, as in one line
 
@@ -115,7 +114,7 @@ class Opened:
             self._notes.hide("it opens a network connection")
             return Part(text, "ask", None, "it opens a network connection", "default")
         tool = "writeFile" if redirect.writes else "readFile"
-        if linked and target not in _NO_FILES:
+        if linked and target not in NO_FILES:
             return Part(text, "ask", None, "a command before it may have made a link", "default")
         own = part_of_finding(self._operands.target(target, folders, writes=redirect.writes), text)
         parts = [] if own is None else [own]
@@ -134,7 +133,7 @@ def _targets(words: list[str]) -> Iterable[Redirect]:
         return ()
     found = walk(words)
     targets = found.writes if found is not None else ()
-    return [Redirect(">", target) for target in targets if target not in _NO_FILES]
+    return [Redirect(">", target) for target in targets if target not in NO_FILES]
 
 
 def _softened(part: Part) -> Iterator[Part]:

@@ -19,7 +19,7 @@ from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
 from executor_permissions.judge._wild import folder_of
-from executor_permissions.judge._words import Glob, Module, program_of
+from executor_permissions.judge._words import NO_FILES, Glob, Module, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _MAX_NESTING = 8
 _WILDCARD = re.compile(r"[*?\[]")
 # Where programs may leave what nobody keeps.
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
-_STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
+_STREAMS = NO_FILES | {"-"}
 # What they put into a folder keeps its name there; of "a/." and the like it is what is in the folder.
 PLACING = frozenset({"cp", "mv", "rsync", "install", "ln"})
 _CONTENTS = re.compile(r"(?:\A|/)\.{0,2}\Z")

@@ -11,7 +11,7 @@ from executor_permissions.judge import _shell
 from executor_permissions.judge._moves import Surroundings
 from executor_permissions.judge._unwrap import look_inside
 from executor_permissions.judge._walk import Step, Walked, walk
-from executor_permissions.judge._words import Command, Glob, Number, Reading, Unknown
+from executor_permissions.judge._words import DEFINITE, Command, Reading, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ class Runs:
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
         command = step.command
-        if not _DEFINITE.issuperset(map(type, command.words)):
+        if not DEFINITE.issuperset(map(type, command.words)):
             command = without_kinds(command)
         inside = look_inside(command)
         if command.words and not inside.commands and not inside.hidden and not command.assignments:
@@ -141,9 +141,6 @@ def _has_search_path() -> bool:
 
 def without_kinds(command: Command) -> Command:
     """*command* with every word that may become anything as `Unknown`, whatever it may show: for denying."""
-    if _DEFINITE.issuperset(map(type, command.words)):
+    if DEFINITE.issuperset(map(type, command.words)):
         return command
-    return replace(command, words=[word if type(word) in _DEFINITE else Unknown(word) for word in command.words])
-
-
-_DEFINITE: frozenset[type[str]] = frozenset({str, Glob, Number})
+    return replace(command, words=[word if type(word) in DEFINITE else Unknown(word) for word in command.words])

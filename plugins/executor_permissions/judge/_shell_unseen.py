@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._globs import Wildcard
 from executor_permissions.judge._overlap import may_meet
-from executor_permissions.judge._words import REST, Glob, Number, program_of
+from executor_permissions.judge._words import DEFINITE, REST, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
 _MARK = "\0"  # in no word of a command
 _DEEPEST_BRACES = 6
-_NAMED: frozenset[type[str]] = frozenset({str, Glob, Number})  # words that do not become any name
 # They tell of files what they are, and not what is in them.
 _TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 # With such an option they take the names of files from their input, or from a list.
@@ -45,7 +44,7 @@ def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
     option = _NAMED_BY_INPUT.get(program)
     if option is not None and any(map(option.match, words)):
         return "read"
-    if _NAMED.issuperset(map(type, words)):
+    if DEFINITE.issuperset(map(type, words)):
         found = walk(words) if program not in _TELLING else None
         return "read" if found is not None and REST in found.reads else None
     found = walk([*map(_marked, words)])  # as text, so that it is a value also where it might be an option
@@ -62,7 +61,7 @@ def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
 
 
 def _marked(word: str) -> str:
-    return word if type(word) in _NAMED or word in ("{}", REST) else _worked_out(word)
+    return word if type(word) in DEFINITE or word in ("{}", REST) else _worked_out(word)
 
 
 def _worked_out(text: str) -> str:

@@ -16,7 +16,7 @@ from executor_permissions.judge._expand import Expander, Folders, State, Values,
 from executor_permissions.judge._input import NO_INPUT, Input, piped, shared
 from executor_permissions.judge._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge._syntax import Simple
-from executor_permissions.judge._words import Command, PublicWord, PublicWords, Redirect, Unknown, program_of
+from executor_permissions.judge._words import NO_FILES, Command, PublicWord, PublicWords, Redirect, Unknown, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _MAX_LOOKS = 2000  # simple commands looked at again and again until a loop is understood
 _MANY_STEPS = 400  # from here on a command that may come out in several ways is one step
 _WRITES = attrgetter("writes")
-_FREE_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
 class Step(NamedTuple):
@@ -352,7 +351,7 @@ class _Walker:
             known = type(target) is str
             if operator in ("<&", ">&") and known and (target.isdigit() or target in ("", "-")):
                 continue
-            if not (known and target in _FREE_TARGETS):
+            if not (known and target in NO_FILES):
                 command.redirects.append(Redirect("<" if operator == "<&" else operator, target))
                 if command.redirects[-1].operator in ("<", "<>"):
                     command.files = (*command.files, target)
