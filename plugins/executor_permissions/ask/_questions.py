@@ -16,6 +16,7 @@ from executor_permissions.ask._choose import terminal_channel
 from executor_permissions.ask._suspensions import Suspensions
 from executor_permissions.ask._told import SHUT_DOWN, refusal, suspended
 from executor_permissions.judge._limits import LimitCounts
+from executor_permissions.judge._verdicts import method_of_grant
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, new_grant_id
 
 if TYPE_CHECKING:
@@ -309,8 +310,8 @@ class Questions:
         if verdict == "deny":
             reason = f"the user said never to {rule}"
             return False, {**info, "reason": reason, "method": "session_blacklist", "rule": rule}
-        method = "session_whitelist" if scope == "session" else "grant"
-        return True, {**info, "reason": f"the user allowed {rule} ({scope})", "method": method, "rule": rule}
+        reason, method = f"the user allowed {rule} ({scope})", method_of_grant(scope)
+        return True, {**info, "reason": reason, "method": method, "rule": rule}
 
     def _grant(
         self, asked: Question, lasting: Lasting, verdict: Literal["allow", "deny"], rules: Sequence[str]

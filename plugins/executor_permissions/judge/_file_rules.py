@@ -11,6 +11,7 @@ from executor_permissions.judge._globs import STAR, TreeWildcard, escaped
 from executor_permissions.judge._judge_call import READING_TOOLS
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place
+from executor_permissions.judge._rules import OWN_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,22 +43,6 @@ class Several(NamedTuple):
     about: Found
 
 
-def _no_roots() -> dict[str, Found]:
-    return {}
-
-
-def _no_patterns() -> list[tuple[PathRule, str, Found]]:
-    return []
-
-
-def _no_several() -> list[Several]:
-    return []
-
-
-def _nothing_compared() -> tuple[str, tuple[str, ...], list[Found]]:
-    return "", (), []
-
-
 @dataclass(slots=True)
 class FileRules:
     """
@@ -71,16 +56,16 @@ class FileRules:
         usual: Some of the folders that neither a rule is about nor what is known of secrets; at most `_MOST_FREE`.
     """
 
-    roots: dict[str, Found] = field(default_factory=_no_roots)
-    patterns: list[tuple[PathRule, str, Found]] = field(default_factory=_no_patterns)
-    several: list[Several] = field(default_factory=_no_several)
+    roots: dict[str, Found] = field(default_factory=dict)
+    patterns: list[tuple[PathRule, str, Found]] = field(default_factory=list)
+    several: list[Several] = field(default_factory=list)
     keeps_from_reading: bool = False
     usual: set[str] = field(default_factory=set)
     _beginnings: list[Found] = field(default_factory=list)
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
-    _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=_nothing_compared)
+    _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=lambda: ("", (), []))
 
     def add_rule(self, rule: PathRule, text: str, kept: Kept) -> None:
         """Add a rule of the file."""
@@ -211,5 +196,5 @@ def file_rules(
             if rule.path is not None and isinstance(rule.value, str):
                 found.add_rule(rule.path, text, kept)
     for path in places.protected:
-        found.add(path, "(the policy's own files)", "own")
+        found.add(path, OWN_FILES, "own")
     return found

@@ -28,8 +28,7 @@ class Finding(NamedTuple):
 def finding_of(one: Found, path: str, program: str) -> Finding:
     """What *program* is told of *path*, a file that the rule *one* is about."""
     if one.kept == "own":
-        rule, reason = "(the policy's own files)", f"{path} belongs to the permission policy"
-        return Finding("maybe" if program == "git" else "deny", reason, rule)
+        return Finding("maybe" if program == "git" else "deny", f"{path} belongs to the permission policy", one.rule)
     if one.kept == "read":
         return Finding("deny", f"{path} is kept from every program by the rule {one.rule!r}", one.rule)
     return Finding("maybe" if one.kept == "write" else "ask", f"{path} is blacklisted for other tools", one.rule)

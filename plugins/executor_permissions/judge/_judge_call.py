@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision
 from executor_permissions.judge._path_texts import is_plain, may_be_one, may_become, places_of
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._rules import OURS
+from executor_permissions.judge._rules import OURS, OWN_FILES
 from executor_permissions.judge._scene import ABSENT
 from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
 from executor_permissions.judge._values import PATH_NAMES, anywhere, guess_kind, scalars
@@ -36,7 +36,6 @@ _BASES = frozenset(
     " basefolder basedirectory dir directory folder repopath repositorypath reporoot projectpath projectroot projectdir"
     " workspacepath workspaceroot workspacefolder workspacedir".split()
 )
-_OWN_FILES = "(the policy's own files)"
 _LONGEST_SHOWN = 200
 
 
@@ -264,7 +263,7 @@ class CallJudge:
             match = self._is_protected(value, scene, ours=plan.tool in OURS or kinds.get(name) == "shell")
             if match == 2:
                 text = f"{name} {value[:_LONGEST_SHOWN]} belongs to the permission policy"
-                return Decision("deny", text, "blacklist", _OWN_FILES)
+                return Decision("deny", text, "blacklist", OWN_FILES)
             if match:
                 may_be = f"{name} {value[:_LONGEST_SHOWN]}"
         for name, value in dict.fromkeys(self._in_texts(plan, args, scene)) if may_be is None else ():
@@ -272,7 +271,7 @@ class CallJudge:
                 may_be = f"{name} with {value[:_LONGEST_SHOWN]}"
         if may_be is None:
             return None
-        return decided(maybe_denied_part(f"{may_be} may belong to the permission policy", _OWN_FILES))
+        return decided(maybe_denied_part(f"{may_be} may belong to the permission policy", OWN_FILES))
 
     def _is_protected(self, value: str, scene: Scene, *, ours: bool) -> Match:
         """Whether *value* is one of the policy's own files (2), or may be (1), as the tool takes it."""

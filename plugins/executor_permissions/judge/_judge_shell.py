@@ -19,9 +19,7 @@ from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
     Judged,
     StepRules,
-    denied,
     key_of,
-    may_be_denied,
     part_of_finding,
     remembered,
     told_words,
@@ -30,6 +28,7 @@ from executor_permissions.judge._shell_runs import Run, Runs, in_one
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._shell_search import LOOKING, Searches
 from executor_permissions.judge._shell_sent import may_send_options
+from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
 from executor_permissions.judge._why import not_spelled_out
 from executor_permissions.judge._words import Command, Reading
 from executor_permissions.judge.options import kind_of
@@ -103,7 +102,7 @@ class ShellJudge:
         texts = self.rules.deny.texts
         rule = texts.get(" ".join(text.split())) if texts else None
         if rule is not None:
-            return Outcome([denied(text, rule.text)], None)
+            return Outcome([denied_part(text, rule.text)], None)
         return self._judge(reading, text)
 
     def judge_words(self, words: list[str]) -> Outcome:
@@ -181,7 +180,7 @@ class ShellJudge:
     def _mentioned(self, reading: Reading, text: str) -> Part | None:
         """Of what is too long to be read, a mere word is enough to be denied."""
         word = _lexical.mentions(text, self.rules.deny.programs) if reading.partial else None
-        return denied(word, word) if word else None
+        return denied_part(word, word) if word else None
 
     # One command.
 
@@ -299,7 +298,7 @@ class ShellJudge:
                 text = f"you said never to {rule.text!r} ({scope})"
                 return Part(command.text, "deny", rule.text, text, "session_blacklist")
             if match:
-                return may_be_denied(command.text, rule.text, f"it may be {rule.text!r}, which you denied")
+                return maybe_denied_part(command.text, rule.text, f"it may be {rule.text!r}, which you denied")
         return None
 
     def _sequences(self, text: str) -> Iterator[Part]:
@@ -317,7 +316,7 @@ class ShellJudge:
                         best = min(best, match)
                         remaining.pop(0)
                 if not remaining and verdict == "deny" and best == 2:
-                    yield denied(text, rule.text)
+                    yield denied_part(text, rule.text)
                 elif not remaining:
                     why = f"the rule {rule.text!r} may be about it"
                     yield Part(text, "ask", rule.text, why, "ask_rule", maybe_denied=verdict == "deny")

@@ -1,7 +1,6 @@
 """The arguments of a shell tool: the commands to judge, and what stands beside them and changes what they do."""
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -121,7 +120,7 @@ def in_line(rules: Rules, kinds: Collection[str], args: dict[str, Any], parts: S
     given = [value for name, value in args.items() if isinstance(value, list) or name in kinds]
     text = " ".join(item for item in scalars(given) if isinstance(item, str))
     if (denied := rules.deny.in_line(text)) is not None:
-        yield denied_part(text[:2000], denied.text)
+        yield denied_part(text, denied.text)
     asked = rules.ask.in_line(text) or rules.ask.texts.get(" ".join(text.split()))
     if asked is not None and all(part.rule != asked.text for part in parts):
         yield asked_part(text[:2000], asked.text)

@@ -14,8 +14,9 @@ from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._links import LONGEST_PATH
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import MAKERS, LinkMakers
-from executor_permissions.judge._shell_rules import may_be_denied, part_of_finding
+from executor_permissions.judge._shell_rules import part_of_finding
 from executor_permissions.judge._shell_scripts import files_of
+from executor_permissions.judge._verdicts import maybe_denied_part
 from executor_permissions.judge._words import NO_FILES, Redirect
 from executor_permissions.judge.options import walk
 
@@ -139,7 +140,7 @@ def _targets(words: list[str]) -> Iterable[Redirect]:
 def _softened(part: Part) -> Iterator[Part]:
     """What is left of *part* if it may be about nothing that is opened: no more than a question by a rule."""
     if part.rule is not None and part.verdict != "allow":
-        yield part if part.verdict == "ask" else may_be_denied(part.text, part.rule)
+        yield part if part.verdict == "ask" else maybe_denied_part(part.text, part.rule)
 
 
 def _severity(part: Part) -> int:

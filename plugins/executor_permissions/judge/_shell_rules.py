@@ -19,6 +19,13 @@ from executor_permissions.judge._shell_runs import Run, Runs
 from executor_permissions.judge._through_links import through_links
 from executor_permissions.judge._tokens import operands_of
 from executor_permissions.judge._urls import spelled_out, with_unknown_addresses
+from executor_permissions.judge._verdicts import (
+    allowed_part,
+    asked_part,
+    denied_part,
+    maybe_denied_part,
+    told_of_grant,
+)
 from executor_permissions.judge._words import KNOWN
 
 if TYPE_CHECKING:
@@ -138,8 +145,7 @@ class StepRules:
             asking = self._rules.asking
             found = self._found(step, given, asking, runs) if asking else None
             if found is not None:
-                reason = f"the rule {found[0]!r} asks every time"
-                judged.asked = Part(command.text, "ask", found[0], reason, "ask_rule")
+                judged.asked = asked_part(command.text, found[0])
             judged.uses = uses_of(command) if command.words else ()
             judged.ways = self._ways(command, judged.uses) if command.words and judged.whole else []
         judged.hidden = runs.hidden
@@ -242,8 +248,7 @@ class StepRules:
             for rule in index.by_program.get(program, ()):
                 pattern = rule.patterns[0]
                 if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
-                    reason = f"the rule {rule.text!r} allows it"
-                    yield Part(command.text, "allow", rule.text, reason, "whitelist", False, told), pattern
+                    yield allowed_part(command.text, rule.text)._replace(words=told), pattern
 
 
 def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Links) -> Iterator[Way]:
@@ -255,8 +260,7 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
             if known and all(one is not None and rule.patterns[0].covers(one) for one in known):
                 if not _holds(rule, candidates, _resolved(step.folders, path or "", links), links):
                     continue
-                method = "session_whitelist" if scope == "session" else "grant"
-                part = Part(command.text, "allow", rule.text, f"you allowed {rule.text!r} ({scope})", method)
+                part = Part(command.text, "allow", rule.text, *told_of_grant(rule.text, scope))
                 yield Way(part, any(one.program == "git" for one in candidates), path, rule.patterns[0])
 
 
@@ -317,18 +321,7 @@ def stand_ins(command: Command) -> Iterator[tuple[Sequence[Command], str | None]
 def _denied(command: Command, found: tuple[str, bool]) -> Part:
     """The part for what `StepRules._search` has found."""
     rule, sure = found
-    return denied(command.text, rule) if sure else may_be_denied(command.text, rule)
-
-
-def denied(text: str, rule: str) -> Part:
-    """The part for what *rule* of the blacklist forbids."""
-    return Part(text[:2000], "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
-
-
-def may_be_denied(text: str, rule: str | None, reason: str | None = None) -> Part:
-    """The part for what a deny rule may be about: only the running shell knows."""
-    told = reason or f"it may be what the blacklist's rule {rule!r} forbids"
-    return Part(text, "ask", rule, told, "ask_rule", maybe_denied=True)
+    return denied_part(command.text, rule) if sure else maybe_denied_part(command.text, rule)
 
 
 def part_of_finding(finding: Finding | None, text: str) -> Part | None:
@@ -337,7 +330,7 @@ def part_of_finding(finding: Finding | None, text: str) -> Part | None:
         return None
     if finding.verdict == "deny":
         return Part(text, "deny", finding.rule, finding.reason, "blacklist")
-    return may_be_denied(text, finding.rule, finding.reason)
+    return maybe_denied_part(text, finding.rule, finding.reason)
 
 
 def _spellings(words: list[str]) -> Iterator[tuple[list[str], bool]]:

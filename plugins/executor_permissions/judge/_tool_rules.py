@@ -34,10 +34,6 @@ class ShellRule(NamedTuple):
     redirected: Redirected | None = None
 
 
-def _no_rules() -> dict[str, list[ShellRule]]:
-    return {}
-
-
 @dataclass(slots=True)
 class ShellIndex:
     """
@@ -51,7 +47,7 @@ class ShellIndex:
         redirecting: Rules about what a command redirects.
     """
 
-    by_program: dict[str, list[ShellRule]] = field(default_factory=_no_rules)
+    by_program: dict[str, list[ShellRule]] = field(default_factory=dict)
     wild: list[ShellRule] = field(default_factory=list)
     sequences: list[ShellRule] = field(default_factory=list)
     texts: dict[str, ShellRule] = field(default_factory=dict)

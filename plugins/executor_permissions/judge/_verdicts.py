@@ -33,6 +33,7 @@ class Grants(Protocol):
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_LONGEST = 2000  # characters that are kept of what is forbidden
 
 
 class InvalidError(Exception):
@@ -65,8 +66,17 @@ def denied_by_grant(granted: Granted) -> Decision | None:
 
 
 def by_grant(granted: tuple[str, str, str], parts: tuple[Part, ...]) -> Decision:
-    method = "session_whitelist" if granted[2] == "session" else "grant"
-    return Decision("allow", f"you allowed {granted[1]!r} ({granted[2]})", method, granted[1], parts)
+    return Decision("allow", *told_of_grant(*granted[1:]), granted[1], parts)
+
+
+def told_of_grant(rule: str, scope: str) -> tuple[str, str]:
+    """Reason and method of what is allowed by an answer that a person has given before."""
+    return f"you allowed {rule!r} ({scope})", method_of_grant(scope)
+
+
+def method_of_grant(scope: str) -> str:
+    """The method of what an answer for this *scope* allows."""
+    return "session_whitelist" if scope == "session" else "grant"
 
 
 def decided(part: Part) -> Decision:
@@ -74,13 +84,14 @@ def decided(part: Part) -> Decision:
 
 
 def denied_part(text: str, rule: str) -> Part:
-    return Part(text, "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
+    """What *rule* of the blacklist forbids."""
+    return Part(text[:_LONGEST], "deny", rule, f"the rule {rule!r} of the blacklist forbids it", "blacklist")
 
 
-def maybe_denied_part(text: str, rule: str) -> Part:
+def maybe_denied_part(text: str, rule: str | None, reason: str | None = None) -> Part:
     """Asked about: only whoever runs it knows whether it is what a rule of the blacklist forbids."""
-    reason = f"it may be what the blacklist's rule {rule!r} forbids"
-    return Part(text, "ask", rule, reason, "ask_rule", maybe_denied=True)
+    told = reason or f"it may be what the blacklist's rule {rule!r} forbids"
+    return Part(text, "ask", rule, told, "ask_rule", maybe_denied=True)
 
 
 def asked_part(text: str, rule: str) -> Part:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from executor_permissions.judge._call_patterns import split_call, typed
 from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._rules import KINDS, LISTS, SHELL_TOOLS, WHOLE_SERVER, ListName, Section
+from executor_permissions.judge._rules import KINDS, LISTS, OWN_FILES, SHELL_TOOLS, WHOLE_SERVER, ListName, Section
 from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
@@ -149,7 +149,7 @@ class _Trial:
                 return None  # what it carries is judged, under the rules for that
             decision = judge.decide(example.tool, example.args)
             by_default = decision.method in ("default", "invalid", "error")
-            if decision.verdict == _VERDICTS[rule.list] and not by_default and decision.rule != _OWN_FILES:
+            if decision.verdict == _VERDICTS[rule.list] and not by_default and decision.rule != OWN_FILES:
                 return None
             first = first or (example, decision)
         if first is None:
@@ -261,9 +261,6 @@ class _Trial:
         if guess_kind(argument, (value,)) == "url":
             return f"{value!r} is not plainly a URL: write it as https://host/path, or https://host/*"
         return f"not even {example.told!r}, which it describes ({decision.reason}): write the value that is meant"
-
-
-_OWN_FILES = "(the policy's own files)"
 
 
 def _value(value: Any, fill: str | None) -> Any:
