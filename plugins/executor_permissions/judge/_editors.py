@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from executor_permissions.judge._programs import PYTHON_FLAGS
+
 EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
 _TRANSFERS = frozenset("sftp ftp lftp".split())  # their "!" runs the rest of a line
 # They hand their input to a shell, or to what runs elsewhere: by a sub-command, or "start" with an option.
@@ -20,7 +22,7 @@ PROMPTS = frozenset("gdb cgdb lldb dlv jdb pdb pdb3 ipdb rdbg byebug R ghci iex 
 # Of interpreters that are given a script: what has them ask what to do with it. unittest calls what it is given the
 # name of, and names lead to any function that a module has imported.
 _OF_NODE = re.compile(r"inspect\Z|debug\Z|-i\Z|--int")
-_OF_PYTHON = re.compile(r"-[bBdEIOPqRsSuvx]*i|(?:-[bBdEIOPqRsSuvx]*m)?(?:pdb|ipdb|code|bdb|unittest)\Z")
+_OF_PYTHON = re.compile(rf"-[{PYTHON_FLAGS}]*i|(?:-[{PYTHON_FLAGS}]*m)?(?:pdb|ipdb|code|bdb|unittest)\Z")
 _ASKING = {
     "node": _OF_NODE,
     "nodejs": _OF_NODE,

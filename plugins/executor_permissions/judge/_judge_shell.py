@@ -1,6 +1,5 @@
 """Judging a shell command: each simple command in it, each redirection, and whatever they run in turn."""
 
-# ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations
 
 import re
@@ -50,7 +49,7 @@ _NOT_IN_ORDER = re.compile(
     r"for\b(?<!\wfor)|while\b(?<!\wwhile)|until\b(?<!\wuntil)|&(?<![&<>|]&)(?![&>])|\|(?<![>|]\|)(?!\|)"
 )
 # They open files as redirections do, or may by what a script on their command line says.
-_SCRIPTED = frozenset("sed gsed ssed awk gawk mawk nawk".split())
+_SCRIPTED = _programs.SEDS | _programs.AWKS
 _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes

@@ -12,6 +12,7 @@ import signal
 from functools import cache
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._programs import PYTHON_FLAGS
 from executor_permissions.judge._words import Unknown
 from executor_permissions.judge.options import walk
 
@@ -95,7 +96,7 @@ _SIGNALS = tuple(
     re.compile(rf"{option}(?:SIG)?([A-Z]+[0-9]*|[0-9]+)", re.IGNORECASE) for option in ("-", "-[ns]=?", "--signal=")
 )
 _GIT = "git-"  # what sub-commands of git are called as programs
-_MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z")
+_MODULE = re.compile(rf"-[{PYTHON_FLAGS}]*m(.*)\Z")
 _OPEN_NUMBER = re.compile(r"[=+]?[0-7]*777\Z")
 _CLAUSE = re.compile(r"([ugoa]*)((?:[-+=](?:[rwxXst]*|[ugo]))+)\Z")
 _CHANGE = re.compile(r"([-+=])([a-zX]*)")

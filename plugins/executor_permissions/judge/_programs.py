@@ -47,6 +47,10 @@ def _wrapper(
 
 
 GREPS = frozenset("grep egrep fgrep zgrep".split())
+SEDS = frozenset("sed gsed ssed".split())
+AWKS = frozenset("awk gawk mawk nawk".split())
+FIND_RUNS = frozenset("-exec -execdir -ok -okdir".split())  # of find: a command follows
+PYTHON_FLAGS = "bBdEIOPqRsSuvx"  # the options of Python without a value
 WRAPPERS: dict[str, Wrapper] = {
     "arch": _wrapper("-e -d -arch"),
     "builtin": _wrapper(),

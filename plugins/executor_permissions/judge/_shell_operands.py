@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
-from executor_permissions.judge._programs import GREPS
+from executor_permissions.judge._programs import AWKS, GREPS
 from executor_permissions.judge._shell_search import CHOOSING
 from executor_permissions.judge._words import Unknown
 
@@ -32,7 +32,7 @@ SETTLED = re.compile(rf"{WHOLE.pattern}|-(?:-[^=:,@]*|[^=:,@]?)\Z")  # or an opt
 TEXTS = frozenset(
     "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
 )
-_SEARCHES = GREPS | frozenset("rg ag ack sed awk gawk mawk nawk jq yq".split())  # the first operand is a text
+_SEARCHES = GREPS | AWKS | frozenset("rg ag ack sed jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
 _SEVERAL = frozenset("{[")
 _CLASS = re.compile(r"\[[^\]]*\]")

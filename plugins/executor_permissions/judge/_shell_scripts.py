@@ -16,13 +16,11 @@ from executor_permissions.judge.options._sed import NamedFile, files_of_sed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_SEDS = frozenset("sed gsed ssed".split())
-_AWKS = frozenset("awk gawk mawk nawk".split())
 _TOLD = (
     frozenset("sqlite3 duckdb psql mysql mariadb gnuplot bc dc".split()) | EDITORS
 )  # whose texts are commands of theirs
 _MAKES = frozenset("make gmake".split())
-_SCRIPTED = _SEDS | _AWKS | _TOLD | _programs.INTERPRETERS
+_SCRIPTED = _programs.SEDS | _programs.AWKS | _TOLD | _programs.INTERPRETERS
 _EXPRESSION = re.compile(r"--expression=|-[nErsuzi]*e(?=.)")
 _DOING = re.compile(r"[>|]|system")  # awk writes, or runs something
 # What a program of an interpreter has that writes, moves or removes something.
@@ -43,11 +41,11 @@ def _files_of(program: str, words: list[str]) -> Iterator[NamedFile]:
     for word in words[1:]:
         if type(word) is not str:
             continue
-        if program in _SEDS:
+        if program in _programs.SEDS:
             option = _EXPRESSION.match(word)
             if option is not None or word[:1] != "-":
                 yield from files_of_sed(word[option.end() :] if option is not None else word)
-        elif program in _AWKS:
+        elif program in _programs.AWKS:
             writes = _DOING.search(word) is not None
             for name in _names(" ".join(texts_of_awk(word))):
                 yield NamedFile(name, writes, sure=False)
@@ -59,9 +57,9 @@ def _files_of(program: str, words: list[str]) -> Iterator[NamedFile]:
 
 def written_by(program: str, text: str) -> list[str]:
     """What *text*, which *program* does as it says, may write."""
-    if program in _SEDS:
+    if program in _programs.SEDS:
         return [file.name for file in files_of_sed(text) if file.writes and file.name]
-    if program in _AWKS:
+    if program in _programs.AWKS:
         return _names(" ".join(texts_of_awk(text))) if _DOING.search(text) else []
     writes = program in _TOLD or program in _MAKES or (program in _SCRIPTED and _WRITING.search(text))
     return _names(text) if writes else []

@@ -16,7 +16,7 @@ from executor_permissions.judge._handed_on import told
 from executor_permissions.judge._ignore_files import is_shown
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place, UnclearPathError, under
-from executor_permissions.judge._programs import GREPS
+from executor_permissions.judge._programs import FIND_RUNS, GREPS
 from executor_permissions.judge._secrets import secret_places_below
 from executor_permissions.judge._shell_shows import SHOWING, shown_by
 from executor_permissions.judge._words import Glob, program_of
@@ -33,7 +33,6 @@ _MOST_ENTRIES = 2000  # files that are looked at for one decision
 _SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
 _COMPARING = frozenset({"diff", "sdiff"})
 LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
-_HANDING_ON = frozenset("-exec -execdir -ok -okdir".split())  # find gives what it finds to a program
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
 _FOLLOWING_TOO = re.compile(r"-[A-Za-z]*[Lf]|--fol")
@@ -272,7 +271,7 @@ class _Search(NamedTuple):
     @classmethod
     def _of_find(cls, words: list[str]) -> _Search | None:
         """What find has another program look at."""
-        given = {program_of(words[i + 1 :]) for i, word in enumerate(words) if word in _HANDING_ON}
+        given = {program_of(words[i + 1 :]) for i, word in enumerate(words) if word in FIND_RUNS}
         if given <= _NAMING:
             return None
         found = walk(words)
@@ -375,7 +374,7 @@ class Choice(NamedTuple):
     @classmethod
     def of_tests(cls, words: list[str]) -> Choice:
         """What ``find`` hands on: with ``-name '*.py'`` no other files."""
-        end = next(i for i, word in enumerate(words) if word in _HANDING_ON)
+        end = next(i for i, word in enumerate(words) if word in FIND_RUNS)
         names = told(words[:end], "-name")
         if not names or any(type(name) is not str for name in names):
             return cls()

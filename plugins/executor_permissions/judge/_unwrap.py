@@ -31,7 +31,7 @@ _LONG_OPTIONS = frozenset(
 _GIVEN_WORDS = 24  # of a command that an unknown program may run
 _MAX_GIVEN = 150  # places where such a command may begin
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
-_MODULE = re.compile(r"-[bBdEIOPqRsSuvx]*m(.*)\Z", re.DOTALL)
+_MODULE = re.compile(rf"-[{_programs.PYTHON_FLAGS}]*m(.*)\Z", re.DOTALL)
 _PIECES = re.compile(r"[^\s;&|()`'\"<>{}]+")
 _ITEMS = re.compile(r"[^\s\[\]'\",]+")  # of a list: ["rm", "-rf"]
 _PLACES = re.compile(r"\{[0-9./#%+-]*\}")  # in what parallel runs: names from its input
@@ -260,7 +260,7 @@ def _ed(words: list[str], _command: Command, found: Inside) -> None:
 def _find(words: list[str], _command: Command, found: Inside) -> None:
     at = 1
     while at < len(words):
-        if words[at] not in ("-exec", "-execdir", "-ok", "-okdir"):
+        if words[at] not in _programs.FIND_RUNS:
             at += 1
             continue
         end = at + 1

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._programs import is_safe_variable
+from executor_permissions.judge._programs import PYTHON_FLAGS, is_safe_variable
 from executor_permissions.judge._words import Glob, Module, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import fits
@@ -112,7 +112,7 @@ def walk_python(walk: Walk, grammar: Grammar, at: int) -> None:
     walk.ask(NEVER)
 
 
-_PYTHON_FLAGS = frozenset("bBdEIOPqRsSuvx")
+_PYTHON_FLAGS = frozenset(PYTHON_FLAGS)
 _SAFE_X = re.compile(r"(?:dev|utf8(?:=[01])?|importtime|faulthandler|tracemalloc(?:=\d{1,3})?)\Z")
 _SAFE_W = re.compile(r"(?:default|error|always|module|once|ignore)\Z")
 # Modules of the standard library run, write and serve many things; those that are known to be safe have a table.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._programs import FIND_RUNS
 from executor_permissions.judge._words import Glob, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._walk import option_at, walk_plainly
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Grammar
     from executor_permissions.judge.options._walk import Walk
 
-_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _MAKING_ARCHIVES = frozenset("--create --append --update --catenate --concatenate --delete".split())  # noqa: SIM905 -- reads best so
 _MAKING_LETTERS = frozenset("cruA")
 _HARD_LINKS = re.compile(r"-[^-]*l|--l")  # of cp
@@ -43,7 +43,7 @@ def walk_find(walk: Walk, grammar: Grammar, at: int) -> None:
         if type(word) is not str:
             walk.ask(at)
             at += 1
-        elif word in _RUNS:
+        elif word in FIND_RUNS:
             end = _end_of_run(words, at + 1)
             walk.inner.append((at + 1, end))
             at = end + 1
