@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge import _programs
 from executor_permissions.judge._editors import takes_commands
 from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._words import Command, program_of
+from executor_permissions.judge._words import MAX_NESTING, Command, program_of
 from executor_permissions.judge.options import NEVER, is_known, walk
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NEVER", "exposed"]
 
-_MAX_NESTING = 8
 _MOST_WORDS = 40  # of a program that runs others
 _FED = frozenset({"xargs", "find", "fd", "fdfind"})  # what they run gets words that are not in the command
 
@@ -36,7 +35,7 @@ def exposed(command: Command, depth: int = 0) -> int:
     """
     words = command.words
     program = command.program
-    if program is None or depth > _MAX_NESTING:
+    if program is None or depth > MAX_NESTING:
         return NEVER
     found = walk(words)
     inside = look_inside(command)
@@ -66,7 +65,7 @@ def _launched(words: list[str], depth: int) -> int:
         if " " in word or type(word) is not str:
             return NEVER
         known = is_known(word.rpartition("/")[2]) or word in _programs.WRAPPERS or word in _programs.LAUNCHERS
-        if known and exposed(Command(words[at:], ""), depth + _MAX_NESTING // 2) >= 0:
+        if known and exposed(Command(words[at:], ""), depth + MAX_NESTING // 2) >= 0:
             return NEVER
     return -1
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge._handed_on import finds_files, handed_on
 from executor_permissions.judge._programs import GREPS
-from executor_permissions.judge._words import Command, Unknown, program_of
+from executor_permissions.judge._words import MAX_NESTING, Command, Unknown, program_of
 from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._tables import grammar_of
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options import Walk
     from executor_permissions.judge.options._entry import Grammar
 
-_MAX_NESTING = 8
 # Programs that tell about a file but do not show what is in it: they may be given files that nobody has seen.
 _SHOW_NO_CONTENT = frozenset(
     "echo wc stat file du basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum".split()
@@ -59,7 +58,7 @@ def parts_of(command: Command) -> Sequence[Command]:
 def _parts(command: Command, depth: int) -> list[Command] | None:
     words = command.words
     program = command.program
-    if program is None or words[0] != program or depth > _MAX_NESTING:
+    if program is None or words[0] != program or depth > MAX_NESTING:
         return None
     found = walk(words)
     if found is None or found.grammar is None or found.reach >= 0:

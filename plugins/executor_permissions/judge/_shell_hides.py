@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
 from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._words import Command, Suffix
+from executor_permissions.judge._words import MAX_NESTING, Command, Suffix
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._walk import Step
 
-_MAX_NESTING = 8
 _MOST_WORDS = 20_000  # of commands that are in others
 _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
@@ -53,7 +52,7 @@ def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str |
 def _with_inner(command: Command, depth: int = 0) -> Iterator[Command]:
     """*command*, and what it runs of its own words: ``timeout 5 awk …`` hides what awk does."""
     yield command
-    for inner in look_inside(command).commands if depth < _MAX_NESTING else ():
+    for inner in look_inside(command).commands if depth < MAX_NESTING else ():
         if inner.words:
             behind = Command(inner.words, command.text, stdin=command.stdin, body=command.body)
             if type(inner.words) is Suffix:  # all that it may run is among what this is one of

@@ -19,7 +19,7 @@ from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
 from executor_permissions.judge._wild import folder_of
-from executor_permissions.judge._words import NO_FILES, Glob, Module, program_of
+from executor_permissions.judge._words import MAX_NESTING, NO_FILES, Glob, Module, program_of
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
     from executor_permissions.judge.options import Walk
 
-_MAX_NESTING = 8
 _WILDCARD = re.compile(r"[*?\[]")
 # Where programs may leave what nobody keeps.
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
@@ -85,7 +84,7 @@ def uses_of(command: Command) -> tuple[Use, ...]:
 
 
 def _uses(words: list[str], depth: int) -> Iterator[Use]:
-    found = walk(words) if words and depth <= _MAX_NESTING else None
+    found = walk(words) if words and depth <= MAX_NESTING else None
     if found is None or not (found.writes or found.runs or found.inner):
         return
     yield from (Use("writes", path) for path in found.writes if path not in _STREAMS)

@@ -11,7 +11,7 @@ from executor_permissions.judge import _shell
 from executor_permissions.judge._moves import Surroundings
 from executor_permissions.judge._unwrap import look_inside
 from executor_permissions.judge._walk import Step, Walked, walk
-from executor_permissions.judge._words import DEFINITE, Command, Reading, Unknown
+from executor_permissions.judge._words import DEFINITE, MAX_NESTING, Command, Reading, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._syntax import Script
 
-_MAX_NESTING = 8
 _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
 _NOTHING = [":"]  # stands for what runs nothing, and only opens files
 _MOST_SCRIPT = 16 * 1024  # characters of scripts in a command that are read, and of those in these
@@ -86,7 +85,7 @@ class Runs:
     def _of(self, command: Command, folders: Folders, depth: int) -> Iterator[Run]:
         if command.words:
             yield Run.of(command)
-        if depth > _MAX_NESTING:
+        if depth > MAX_NESTING:
             self.hide("it is nested too deep")
             yield Run(_TOO_DEEP, certain=False, program=None)
             return

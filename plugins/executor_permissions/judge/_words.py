@@ -58,6 +58,7 @@ class PublicWords(PublicWord):
 KNOWN: frozenset[type[str]] = frozenset({str})  # the types of words that are known
 DEFINITE: frozenset[type[str]] = KNOWN | {Glob, Number}  # and of those that become names that are there, or a number
 NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})  # redirected to, they keep nothing
+MAX_NESTING = 8  # commands that run commands: more of them than anybody writes
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 

@@ -7,6 +7,7 @@ not covered by the ``*`` at the end of a rule. A program without a table is take
 
 from __future__ import annotations
 
+from executor_permissions.judge._words import MAX_NESTING
 from executor_permissions.judge.options import _shapes as _shapes  # the functions that tables name
 from executor_permissions.judge.options import _shapes_files as _shapes_files
 from executor_permissions.judge.options._entry import Kind
@@ -25,7 +26,6 @@ __all__ = [
     "walk",
 ]
 
-_MAX_NESTING = 8
 # Who judges a command asks half a dozen times about the same words. They are known by what they are, not by what they
 # say: a word that is known may be spelled as one that is not, and nobody changes a list of words that was read.
 _recent: dict[int, tuple[list[str], Walk | None]] = {}
@@ -62,7 +62,7 @@ def kind_of(words: list[str], depth: int = 0) -> Kind | None:
         None if nothing is known about it, if a program that reads has an option that is not known to be safe, or if
         it runs commands within commands beyond what anybody writes.
     """
-    found = walk(words) if words and depth <= _MAX_NESTING else None
+    found = walk(words) if words and depth <= MAX_NESTING else None
     if found is None or found.grammar is None:
         return None
     kind = found.grammar.entry.kind
