@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import is_not
 
 from executor_permissions.judge._words import REST, Unknown
 from executor_permissions.judge.options._tables import grammar_of
@@ -25,11 +26,7 @@ def with_unknown_addresses(words: list[str]) -> list[str] | None:
     lists = _LISTS.get(program)
     if lists is not None and any(type(word) is str and lists.match(word) for word in words[1:]):
         found.append(REST)
-    return found if len(found) != len(words) or any(map(_differs, found, words)) else None
-
-
-def _differs(one: str, other: str) -> bool:
-    return one is not other
+    return found if len(found) != len(words) or any(map(is_not, found, words)) else None
 
 
 def _address(words: list[str], at: int) -> str:

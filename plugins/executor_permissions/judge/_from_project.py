@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _VALUE = re.compile(r"(-{0,2}[A-Za-z_][\w-]*=)(.*)", re.DOTALL)  # "of=/dev/sda", "--file=../a"
 _HERE = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?/(cwd|root)(?=/|\Z)")
-_MOST_PLACES = 1000  # words, in each folder: more take too long
+MOST_PLACES = 1000  # words, in each folder: more take too long
 _PLAIN, _GLOB = str, Glob
 
 
@@ -64,7 +64,7 @@ def from_project(words: list[str], folders: Collection[str], project: str) -> It
     if not elsewhere and not any(word[:1] == "/" or ".." in word or "=/" in word for word in words[1:]):
         return
     known = [project, *elsewhere] if project in folders else elsewhere
-    if len(words) * len(known) > _MOST_PLACES:
+    if len(words) * len(known) > MOST_PLACES:
         yield [words[0], Unknown("…")], False
         return
     told = [words]

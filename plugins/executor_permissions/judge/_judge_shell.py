@@ -12,7 +12,7 @@ from executor_permissions.judge._handed_on import handed_on
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
-from executor_permissions.judge._shell_fed import PARTING, changes_listed, obeys, secret_in, sent_to, takes_orders
+from executor_permissions.judge._shell_fed import changes_listed, names_in, obeys, secret_in, sent_to, takes_orders
 from executor_permissions.judge._shell_files import Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
@@ -359,7 +359,7 @@ def _written(run: Run, text: str) -> list[str]:
     from executor_permissions.judge._shell_scripts import written_by  # for those that obey one
 
     if changes_listed([run]):
-        return [name for name in dict.fromkeys(PARTING.split(text)) if name]
+        return names_in(text)
     return written_by(run.program or "", text)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
 _LONG = 250  # characters of a path, above which it is tried to go on from what is known of folders above it,
 _LEVELS = 4  # of so many
-LONGEST_PATH = 4096  # PATH_MAX: the system opens nothing longer
 _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
 _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})

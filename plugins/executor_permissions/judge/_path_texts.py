@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from executor_permissions.judge._globs import Wildcard, escaped
+from executor_permissions.judge._paths import LONGEST_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MAX_EXPANDED = 64  # texts that wait; what is beyond may be anything, see `may_become`
 _MAX_STEPS = 500
-_LONGEST = 4096  # PATH_MAX of Linux
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _SPECIAL = re.compile(r"[*?\[\]{}$`]")
 _ANYTHING = re.compile(r"[$`{}]")
@@ -40,7 +40,7 @@ def is_plain(text: str) -> bool:
 def spellings(text: str) -> list[str]:
     """The paths that a tool may take *text* for; itself is among them."""
     found = {text: None, text.strip(): None}
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST_PATH:
         return [one for one in found if one]
     for one in list(found):
         found[unquote(one)] = None
@@ -66,7 +66,7 @@ def _expanded(text: str) -> Iterable[str]:
 
 def may_be_one(text: str) -> bool:
     """Whether *text* is one path with wildcards or ``%2e`` in it, as a tool may take it; a sentence is none."""
-    if _FIRST.match(text) is None or len(text) > _LONGEST or (_WILD.search(text) or _PERCENT.search(text)) is None:
+    if _FIRST.match(text) is None or len(text) > LONGEST_PATH or (_WILD.search(text) or _PERCENT.search(text)) is None:
         return False
     return len(text.split(maxsplit=1)) == 1
 

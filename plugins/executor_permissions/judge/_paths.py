@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # ruff: noqa: PTH111, PTH112, PTH114, PTH118 -- pathlib is ten times slower, and every path judged comes by here
+LONGEST_PATH = 4096  # PATH_MAX of Linux: the system opens nothing longer
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/|file:", re.IGNORECASE)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._fitting import Match, bare, fits
-from executor_permissions.judge._from_project import place
+from executor_permissions.judge._from_project import MOST_PLACES, place
 from executor_permissions.judge._globs import STAR, Wildcard
 from executor_permissions.judge._tokens import TokenPattern
 from executor_permissions.judge._words import Glob, Unknown
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _OPERATOR = re.compile(r"(?:\A|(?<=\*))([1&]?>>|[1&]?>[|&]?|<>?)(?![<>&(])")
 _QUOTING = frozenset("'\"\\")
-_MOST_PLACES = 1000  # as `_from_project` has it
 
 
 class Redirected(NamedTuple):
@@ -78,8 +77,8 @@ def _places(target: str, folders: Folders, project: str) -> Iterator[str]:
         yield Unknown(target)
         return
     yield target
-    if len(folders) > _MOST_PLACES or (ANYWHERE in folders and target[:1] != "/"):
+    if len(folders) > MOST_PLACES or (ANYWHERE in folders and target[:1] != "/"):
         yield Unknown(target)
-    for folder in sorted(folders)[:_MOST_PLACES]:
+    for folder in sorted(folders)[:MOST_PLACES]:
         if folder != ANYWHERE or target[:1] == "/":
             yield type(target)(place(target, folder, project))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._json_texts import LONGEST, MOST, may_be_json, scalars_of
 from executor_permissions.judge._path_texts import is_plain, spellings
-from executor_permissions.judge._paths import Place, UnclearPathError, locate
+from executor_permissions.judge._paths import LONGEST_PATH, Place, UnclearPathError, locate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._urls import Parsed, Spellings
 
-_LONGEST_PATH = 4096  # PATH_MAX of Linux
 _MOST_PLACES = 500  # paths that one call may name; each is looked up, which takes 20 µs
 # Addresses are read in all ways in 0.3 ms; one that is plain in 20 µs.
 _READING = 1500
@@ -105,7 +104,7 @@ class Scene:
         """Where *value* leads. Raises `UnclearPathError`."""
         place = self._found.get(value)
         if place is None:
-            if len(value) > _LONGEST_PATH:
+            if len(value) > LONGEST_PATH:
                 raise UnclearPathError(f"{value[:80]!r}… is longer than any path")
             if self.is_full:
                 raise UnclearPathError("it names more paths than are looked at")

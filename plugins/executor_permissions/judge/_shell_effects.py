@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._programs import GREPS
+from executor_permissions.judge._shell_links import MAKING_LINKS
 from executor_permissions.judge._shell_places import PLACING, names_in_targets
 from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import kind_of, only_reads, walk
@@ -44,7 +45,6 @@ _FOLLOWING = {
     "scp": re.compile(""),
     "7z": re.compile(""),
 }
-_LINKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
 _SYMBOLIC = re.compile(r"-[^-]*s|--s")  # ln
 _SEARCHING = frozenset({"find", "fd", "fdfind"})  # what they run is given what they find
 _LISTING = GREPS | frozenset("echo printf find fd fdfind ls tree rg ag ack".split())
@@ -156,7 +156,7 @@ class Effect:
 
     def links(self) -> bool:
         """Whether it makes links to what it is given."""
-        return self.program == "ln" or (self.program == "cp" and any(map(_LINKING.match, self.words)))
+        return self.program == "ln" or (self.program == "cp" and any(map(MAKING_LINKS.match, self.words)))
 
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""

@@ -26,6 +26,11 @@ _KEEPING = _programs.SHELLS | frozenset(
 )
 
 
+def names_in(text: str) -> list[str]:
+    """What may be names of files in *text*, each once."""
+    return [name for name in dict.fromkeys(PARTING.split(text)) if name]
+
+
 def obeys(words: list[str]) -> bool:
     """Whether a program may do as its input says, or open what that names."""
     program = words[0].rpartition("/")[2]

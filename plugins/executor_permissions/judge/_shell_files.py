@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._findings import Finding, finding_of, softened, worse
-from executor_permissions.judge._links import LONGEST_PATH
+from executor_permissions.judge._globbed import WILDCARD
 from executor_permissions.judge._overlap import may_meet
-from executor_permissions.judge._paths import Place, UnclearPathError
+from executor_permissions.judge._paths import LONGEST_PATH, Place, UnclearPathError
 from executor_permissions.judge._secrets import is_secret, may_be_secret, secret_places
 from executor_permissions.judge._shell_effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
 from executor_permissions.judge._shell_operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
 _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
-_WILDCARD = re.compile(r"[*?\[]")
 _STARTS_ANYHOW = frozenset("*?[")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 _NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
@@ -350,7 +349,7 @@ class Operands:
         while waiting:
             start, rest = waiting.pop()
             self._count_entry(len(rest))
-            fixed = next((i for i, part in enumerate(rest) if _WILDCARD.search(part)), len(rest))
+            fixed = next((i for i, part in enumerate(rest) if WILDCARD.search(part)), len(rest))
             if ".." in rest[fixed:]:
                 raise UnclearPathError(f"{path} goes up from a folder that only the running shell knows")
             real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder or None)

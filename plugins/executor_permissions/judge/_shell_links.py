@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._globbed import WILDCARD
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError
 from executor_permissions.judge._shell_places import puts_files_of_commits
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
 
 _LINKERS = frozenset({"ln", "tar", "bsdtar", "unzip", "cpio", "7z", "rsync", "patch"})
 MAKERS = _LINKERS | {"git", "mv", "cp"}  # nothing else may make a link
-_MAKING = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
+MAKING_LINKS = re.compile(r"-[^-]*[sl]|--(?:s|li)")  # cp --symbolic-link, --link
 _KEEPING = re.compile(r"-[^-]*[adPrR]|--(?:a|no-d|r|pr)")  # cp --archive, --no-dereference, --recursive, --preserve
-_WILDCARD = re.compile(r"[*?\[]")
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
 
 
@@ -50,15 +50,15 @@ class LinkMakers:
         if program == "git":
             return puts_files_of_commits(words)
         if program == "mv" or (program == "cp" and any(map(_KEEPING.match, words))):
-            making = program == "cp" and any(map(_MAKING.match, words))
+            making = program == "cp" and any(map(MAKING_LINKS.match, words))
             return making or any(self._holds_links(path, folder) for path in _taken(words) for folder in folders)
-        return program in _LINKERS or (program == "cp" and any(map(_MAKING.match, words)))
+        return program in _LINKERS or (program == "cp" and any(map(MAKING_LINKS.match, words)))
 
     def _holds_links(self, path: str, folder: str) -> bool:
         """Whether *path* is or may be a link, or a folder in which there is one."""
         if folder == ANYWHERE or type(path) not in (str, Glob):
             return True
-        wildcard = _WILDCARD.search(path) if type(path) is Glob else None
+        wildcard = WILDCARD.search(path) if type(path) is Glob else None
         start = path if wildcard is None else path[: path.rfind("/", 0, wildcard.start()) + 1]
         try:
             entry = self._links.place(os.path.join(folder, start), folder).entry  # noqa: PTH118 -- text, not a file

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._expand import ANYWHERE
-from executor_permissions.judge._links import LONGEST_PATH
+from executor_permissions.judge._paths import LONGEST_PATH
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_rules import part_of_finding

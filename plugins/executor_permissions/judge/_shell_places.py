@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge._expand import ANYWHERE
+from executor_permissions.judge._globbed import WILDCARD
 from executor_permissions.judge._globs import Wildcard, literal
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import UnclearPathError, under
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
     from executor_permissions.judge.options import Walk
 
-_WILDCARD = re.compile(r"[*?\[]")
 # Where programs may leave what nobody keeps.
 _FREE = ("/tmp", "/var/tmp")  # noqa: S108 -- compared, not opened
 _STREAMS = NO_FILES | {"-"}
@@ -232,7 +232,7 @@ class Destinations:
 
     def _brings(self, use: Use, place: str | None) -> str | None:
         """Why what *use* brings may be the folder that the repository is in, or one that holds it."""
-        name, is_glob = use.path.rpartition("/")[2], _WILDCARD.search(use.path)
+        name, is_glob = use.path.rpartition("/")[2], WILDCARD.search(use.path)
         for folder in self._own.repository:
             if place is None or not under(folder, place):
                 continue
@@ -305,7 +305,7 @@ class Destinations:
 
 def _fixed(path: str) -> str:
     """The folder in which a glob's names are; any other path as it is."""
-    wildcard = _WILDCARD.search(path)
+    wildcard = WILDCARD.search(path)
     return path if wildcard is None else path[: path.rfind("/", 0, wildcard.start()) + 1] or "."
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
 from executor_permissions.judge._editors import EDITORS
-from executor_permissions.judge._shell_fed import PARTING
+from executor_permissions.judge._shell_fed import PARTING, names_in
 from executor_permissions.judge.options import kind_of
 from executor_permissions.judge.options._awk import texts_of_awk
 from executor_permissions.judge.options._sed import NamedFile, files_of_sed
@@ -47,11 +47,11 @@ def _files_of(program: str, words: list[str]) -> Iterator[NamedFile]:
                 yield from files_of_sed(word[option.end() :] if option is not None else word)
         elif program in _programs.AWKS:
             writes = _DOING.search(word) is not None
-            for name in _names(" ".join(texts_of_awk(word))):
+            for name in names_in(" ".join(texts_of_awk(word))):
                 yield NamedFile(name, writes, sure=False)
         elif PARTING.search(word):
             writes = program in _TOLD or _WRITING.search(word) is not None
-            for name in _names(word) if writes else ():  # what is read is looked for anyhow
+            for name in names_in(word) if writes else ():  # what is read is looked for anyhow
                 yield NamedFile(name, writes=True, sure=False)
 
 
@@ -60,11 +60,6 @@ def written_by(program: str, text: str) -> list[str]:
     if program in _programs.SEDS:
         return [file.name for file in files_of_sed(text) if file.writes and file.name]
     if program in _programs.AWKS:
-        return _names(" ".join(texts_of_awk(text))) if _DOING.search(text) else []
+        return names_in(" ".join(texts_of_awk(text))) if _DOING.search(text) else []
     writes = program in _TOLD or program in _MAKES or (program in _SCRIPTED and _WRITING.search(text))
-    return _names(text) if writes else []
-
-
-def _names(text: str) -> list[str]:
-    """What may be names of files in *text*, each once."""
-    return [name for name in dict.fromkeys(PARTING.split(text)) if name]
+    return names_in(text) if writes else []

@@ -7,8 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._expand import ANYWHERE
-from executor_permissions.judge._links import LONGEST_PATH
-from executor_permissions.judge._paths import UnclearPathError
+from executor_permissions.judge._paths import LONGEST_PATH, UnclearPathError
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._unpacks import UNPACKERS, Unpacked, patches_of_git, unpacked_by
 

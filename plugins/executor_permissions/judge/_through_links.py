@@ -6,14 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._paths import UnclearPathError
+from executor_permissions.judge._paths import LONGEST_PATH, UnclearPathError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _JOINTS = re.compile(r"[=@:,]")
 _BLANKS = re.compile(r"[\s;&|<>()'\"`=@:,]+")
-_LONGEST = 4096  # PATH_MAX of Linux
 _MOST_WORDS = 200  # of a line; of a longer one the first
 _MOST_FOLDERS = 10
 
@@ -29,7 +28,7 @@ def through_links(
         folders: Absolute, without links.
         real: Where an absolute path leads.
     """
-    texts = {piece for word in words for piece in (word, *_JOINTS.split(word)) if piece and len(piece) < _LONGEST}
+    texts = {piece for word in words for piece in (word, *_JOINTS.split(word)) if piece and len(piece) < LONGEST_PATH}
     return frozenset(found for folder in folders if folder for text in texts for found in _followed(text, folder, real))
 
 

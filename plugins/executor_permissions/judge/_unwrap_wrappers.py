@@ -18,7 +18,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _MAX_SUFFIXES = 16  # where an inner command may begin, when that is not certain
 _SUFFIX_WORDS = 64
 _MOST_LETTERS = 5  # of a cluster, with its dash, behind which a script is looked for
-_PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
+PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
 # Without a command they run a shell.
 _STARTING_SHELLS = frozenset(
     "ssh sudo doas pkexec sg chroot nsenter unshare setarch linux32 linux64 fakeroot dbus-run-session systemd-run"
@@ -109,7 +109,7 @@ def _held_by_options(words: list[str], end: int, wrapper: _programs.Wrapper, fou
             continue
         if told or text[0] in "|!":
             found.commands.append(Inner(None, text.lstrip("|!"), i))
-        pieces = _PIECE.findall(text)
+        pieces = PIECE.findall(text)
         for j, piece in enumerate(pieces[:_MAX_SUFFIXES] if pieces != [text] else ()):
             held = Suffix([piece.lstrip(_MARKS), *pieces[j + 1 : j + _SUFFIX_WORDS]])
             found.commands.append(Inner(held, None, i, certain=False))

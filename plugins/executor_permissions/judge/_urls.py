@@ -27,13 +27,13 @@ _AUTHORITY = re.compile(
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _DROPPED = {ord(character): None for character in "\t\r\n"}  # what WHATWG parsers leave out wherever it stands
-_FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
+FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
 # They are given hosts, with names of users, ports and more around them; a number is one in another form.
 _CONNECTING = frozenset(
     "nc ncat netcat socat telnet ssh scp sftp ftp lftp rsync ping ping6 traceroute tracepath mtr nmap dig host nslookup"  # noqa: SIM905 -- a line of words
     " openssl psql mysql mariadb redis-cli mongosh".split()
 )
-_OPENS = {**dict.fromkeys(_FETCHING, True), **dict.fromkeys(_CONNECTING, False)}
+_OPENS = {**dict.fromkeys(FETCHING, True), **dict.fromkeys(_CONNECTING, False)}
 _LETTERS = re.compile(r"-[A-Za-z]+(?=[0-9\[])|")  # options in front of a value
 _NUMERIC = re.compile(
     r"(?<![\w.%-])(?:0x[0-9a-f]+|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+)){0,3}(?![\w.-])"
@@ -75,7 +75,7 @@ def spelled_out(words: list[str]) -> list[str] | None:
 
 def with_unknown_addresses(words: list[str]) -> list[str] | None:
     """*words* with what may be any address as an unknown word: of a program that reads some in its own way."""
-    if words[0].rpartition("/")[2] not in _FETCHING:
+    if words[0].rpartition("/")[2] not in FETCHING:
         return None
     from executor_permissions.judge import _fetching
 
@@ -327,7 +327,7 @@ def _beginning(text: str) -> str:
     if read is None:
         return text
     # "https://a.example" is also the beginning of "https://a.example:8080/".
-    has_path = re.search(r"[/?#]", text.partition("://")[2]) is not None
+    has_path = END_OF_HOST.search(text.partition("://")[2]) is not None
     return read.text if has_path else f"{read.scheme}://{read.host}"
 
 

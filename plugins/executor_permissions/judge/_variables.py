@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._unwrap_wrappers import PIECE
 from executor_permissions.judge._words import Inner, Unknown
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _SPLITS = re.compile(r"-[a-zA-Z0]*S\Z|--s[a-z-]*\Z")  # env -S, -vS, --split-str
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)  # of which that of "_" is a blank for env
 _MOST_SPLIT = 64  # words of env's that are looked at
 _PROXY = re.compile(r"\w+_proxy\Z", re.IGNORECASE)
-_PIECE = re.compile(r"[^\s;&|()`'\"<>{}=!]+")
 _MOST_WORDS = 24  # of a command that a value may hold
 _MOST_PIECES = 150
 
@@ -49,7 +49,7 @@ def run_by(assignments: Iterable[tuple[str, str]], words: list[str], at: int = 0
         elif words and _PROXY.match(name):
             yield Inner([*words, f"--proxy={value}"], None, at)
         elif _HOLDS.match(name):
-            pieces = _PIECE.findall(value)
+            pieces = PIECE.findall(value)
             for i in range(min(len(pieces), _MOST_PIECES)):
                 yield Inner(pieces[i : i + _MOST_WORDS], None, at, certain=False)
 

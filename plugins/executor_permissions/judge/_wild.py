@@ -16,7 +16,7 @@ from executor_permissions.judge._globs import STAR, Wildcard, filled, literal, p
 from executor_permissions.judge._tokenize import unquoted
 from executor_permissions.judge._tokens import FETCHING_EACH
 from executor_permissions.judge._unpacks import is_git
-from executor_permissions.judge._urls import END_OF_HOST, host_kind, whole_host
+from executor_permissions.judge._urls import END_OF_HOST, FETCHING, host_kind, whole_host
 from executor_permissions.judge._words import Glob
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.@-]*\Z")
 _HOST = re.compile(r"[A-Za-z0-9.-]*\Z")
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 _BARE_HOST = re.compile(r"(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)[:*]")
-_FETCHING = frozenset({"curl", "wget", "wget2", "http", "https", "xh", "aria2c"})
 _ADDRESS = re.compile(r"[A-Za-z*]+://|(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(?:[:*/]|\Z)")
 _PACKAGES = frozenset({"npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "pip", "pip3", "uv", "uvx", "pipx"})
 _REFS = frozenset({"push", "fetch", "pull"})
@@ -92,7 +91,7 @@ def wild_words(tokens: Sequence[str]) -> tuple[Wild, ...]:
         key = _KEY.match(token)
         value = token[key.end() :] if key else token
         if literal(value) is None and value.strip(STAR):
-            is_host = tokens[0] in _FETCHING and _BARE_HOST.match(value)
+            is_host = tokens[0] in FETCHING and _BARE_HOST.match(value)
             found.append(Wild(at, key[0] if key else "", value, "host" if is_host else kind))
     return tuple(found)
 
