@@ -46,11 +46,15 @@ def in_head(top: str, path: str) -> bool | None:
 
 def folders_of(top: str) -> tuple[str, str]:
     """The folder of the work tree's own HEAD, and that of the objects."""
-    own = f"{top}/.git"
-    if os.path.isfile(own):
-        own = os.path.join(top, _text(own).removeprefix("gitdir:").strip())
+    own = own_folder(top)
     shared = f"{own}/commondir"
     return own, os.path.join(own, _text(shared)) if os.path.isfile(shared) else own
+
+
+def own_folder(top: str) -> str:
+    """Where git keeps what is the work tree *top*'s own: its ``.git``, or what that names if it is a file."""
+    own = f"{top}/.git"
+    return os.path.join(top, _text(own).removeprefix("gitdir:").strip()) if os.path.isfile(own) else own
 
 
 def _ref(common: str, name: str) -> str | None:

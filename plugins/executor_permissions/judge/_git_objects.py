@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor.paths import regular_only
 from executor_permissions.judge._git_head import folders_of
+from executor_permissions.judge._git_index import packed_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,12 +103,8 @@ def _is_commit_at(pack: BinaryIO, place: int) -> bool:
         kind = data[0] >> 4 & 7
         if kind != _DELTA:
             return kind == _COMMIT
-        at = next(i for i in range(len(data)) if data[i] < 0x80) + 1
-        back = data[at] & 0x7F
-        while data[at] & 0x80:
-            at += 1
-            back = (back + 1) << 7 | data[at] & 0x7F
-        place -= back
+        size_ends = next(i for i in range(len(data)) if data[i] < 0x80) + 1
+        place -= packed_number(data, size_ends)[0]
     return False
 
 

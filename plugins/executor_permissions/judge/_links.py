@@ -53,7 +53,7 @@ class Seen(NamedTuple):
         return (
             all(_target_of(path) == target for path, target in self.targets.items())
             and all(os.path.lexists(path) is there for path, there in self.there.items())
-            and all(_stamp_of(path) == stamp for path, stamp in self.stamps.items())
+            and all(stamp_of(path) == stamp for path, stamp in self.stamps.items())
         )
 
 
@@ -96,7 +96,7 @@ class Links:
     def stamp(self, path: str) -> Stamp | None:
         """When the file *path* was changed, its size and its number: others when it holds something else. Or None."""
         if path not in self._stamps:
-            self._stamps[path] = _stamp_of(path)
+            self._stamps[path] = stamp_of(path)
         return self._stamps[path]
 
     def is_file(self, path: str) -> bool:
@@ -215,7 +215,8 @@ class Links:
         return target
 
 
-def _stamp_of(path: str) -> Stamp | None:
+def stamp_of(path: str) -> Stamp | None:
+    """What `Links.stamp` notes of the file *path*."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -146,7 +146,8 @@ def test_a_repository_in_the_index_has_settings_of_its_own(project):
 
 @pytest.mark.parametrize("version", [2, 4])
 def test_gitlinks_are_found_in_every_form_of_the_index(tmp_path, version):
-    from executor_permissions.judge._git_links import gitlinks_in
+    from executor_permissions.judge._git_index import names_of, read_index
+    from executor_permissions.judge._git_links import gitlinks_of
 
     def git(*words):
         subprocess.run(["git", "-C", tmp_path, *words], check=True)
@@ -161,8 +162,9 @@ def test_gitlinks_are_found_in_every_form_of_the_index(tmp_path, version):
     git("update-index", "--skip-worktree", "sub.one")
     git("update-index", "--index-version", str(version))
     data = (tmp_path / ".git/index").read_bytes()
-    assert gitlinks_in(data) == ("a/deep/file", "sub.one", "sub/other")
+    assert gitlinks_of(read_index(data)) == ("a/deep/file", "sub.one", "sub/other")
+    assert names_of(read_index(data)) == ("a/deep/file", "a0", "b", "sub.one", "sub/one", "sub/other", "z", "z" * 200)
     assert data[4:8] == bytes([0, 0, 0, max(version, 3)])
-    assert gitlinks_in(b"DIRC" + data[4:7] + b"\x09" + data[8:]) is None
+    assert gitlinks_of(read_index(b"DIRC" + data[4:7] + b"\x09" + data[8:])) is None
     git("update-index", "--split-index")
-    assert gitlinks_in((tmp_path / ".git/index").read_bytes()) is None
+    assert gitlinks_of(read_index((tmp_path / ".git/index").read_bytes())) is None
