@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _BEFORE = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach".split())  # noqa: SIM905 -- a line
 _OF_BISECT = frozenset({"run", "view", "visualize"})
+_RUNNING = _BEFORE | _OF_BISECT | {"config"}
 _LONG = re.compile(r"--(?:exe(?!c-p)|ext|upl|rece|open)[a-z-]*=(.+)", re.DOTALL)
 _ENDS = re.compile(r"-[A-Za-z]*[xu]\Z")  # the next word is its value, as of "rebase -ix"
 # Short options with such a value behind them, in the same word.
@@ -25,12 +26,15 @@ _GLUED = {
     "rebase": re.compile(r"-[^-XCsS]*?x(.+)", re.DOTALL),
     "clone": re.compile(r"-[^-objc]*?u(.+)", re.DOTALL),
 }
+_GLUED_LETTERS = frozenset("Oxu")  # of these
 _SETTING = re.compile(r"(alias|remote)\.(.+?)(?:\.(push|mirror))?\Z", re.IGNORECASE)
 _INCLUDING = re.compile(r"include(?:if)?\.", re.IGNORECASE)
 
 
 def look_at_git(words: list[str], found: Inside) -> None:
     """Add to *found* what git with these *words* runs."""
+    if not _may_run(words):
+        return
     lead = sub_command(words)
     sub = words[lead] if lead < len(words) else ""
     glued = _GLUED.get(sub)
@@ -51,6 +55,15 @@ def look_at_git(words: list[str], found: Inside) -> None:
             found.commands.append(Inner(_bisected(before, words[i:]), None, i))
         else:
             found.commands.extend(Inner(None, text, i) for text in _told(word, before, glued))
+
+
+def _may_run(words: list[str]) -> bool:
+    """Whether one of *words* is like what git runs something by, as in hardly any of its commands."""
+    line = " ".join(words)
+    if "=" in line or "-filter" in line or not _RUNNING.isdisjoint(words):
+        return True
+    glued = (word for word in words if word[:1] == "-" != word[1:2] and not _GLUED_LETTERS.isdisjoint(word))
+    return not _GLUED.keys().isdisjoint(words) and any(glued)
 
 
 def _bisected(how: str, words: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _programs
+from executor_permissions.judge._git_runs import look_at_git
 from executor_permissions.judge._unwrap_wrappers import glued_in, scripts_of, skip_options, suffixes, wrapped
 from executor_permissions.judge._words import REST, Inner, Inside, Suffix, Unknown
 from executor_permissions.judge.options._tables import grammar_of
@@ -143,7 +144,7 @@ def _runner(program: str, words: list[str], found: Inside) -> None:
     found.commands.extend(scripts_of(words, ("-c", "--call")))
 
 
-def _shell(  # noqa: C901, PLR0912 -- as above
+def _shell(  # noqa: C901 -- the order of the words is one thing, told from left to right
     words: list[str], command: Command, found: Inside
 ) -> None:
     at = 1
@@ -175,10 +176,7 @@ def _shell(  # noqa: C901, PLR0912 -- as above
             found.commands.append(Inner(None, script, at))
             if any(type(word) is not str for word in words[at + 1 :]) and "$" in script:
                 found.hidden = "what the shell runs is computed"
-    elif script is not None and not reads_input:
-        if type(script) is not str or _INPUT_FILES.match(script):
-            _from_input(command, found, at)
-    else:
+    elif script is None or reads_input or type(script) is not str or _INPUT_FILES.match(script):
         _from_input(command, found, at)
 
 
@@ -204,11 +202,11 @@ def _trap(words: list[str], _command: Command, found: Inside) -> None:
         found.commands.append(Inner(None, words[at], at))
 
 
-def _source(words: list[str], _command: Command, found: Inside) -> None:
+def _source(words: list[str], command: Command, found: Inside) -> None:
     if len(words) > 1 and (type(words[1]) is not str or _INPUT_FILES.match(words[1])):
         found.hidden = "a shell runs what it is sent"
-        if _command.body is not None:
-            found.commands.append(Inner(None, _command.body, 1))
+        if command.body is not None:
+            found.commands.append(Inner(None, command.body, 1))
 
 
 def _rebinding(words: list[str], _command: Command, found: Inside) -> None:
@@ -293,21 +291,6 @@ def _python(words: list[str], _command: Command, found: Inside) -> None:
             return
 
 
-def _git(words: list[str], _command: Command, found: Inside) -> None:
-    line = " ".join(words)
-    glued = not _GIT_GLUING.isdisjoint(words) and any(
-        word[:1] == "-" != word[1:2] and not _GLUED_LETTERS.isdisjoint(word) for word in words
-    )
-    if "=" not in line and "-filter" not in line and not glued and _GIT_RUNNING.isdisjoint(words):
-        return  # as nearly every command of git
-    from executor_permissions.judge._git_runs import look_at_git
-
-    look_at_git(words, found)
-
-
-_GIT_RUNNING = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach run view visualize config".split())
-_GIT_GLUING = frozenset({"grep", "difftool", "rebase", "clone"})  # an option and a command may be one word
-_GLUED_LETTERS = frozenset("Oxu")
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
     "alias": _rebinding,
@@ -321,7 +304,7 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "fd": _fd,
     "fdfind": _fd,
     "find": _find,
-    "git": _git,
+    "git": lambda words, _command, found: look_at_git(words, found),
     "hash": _rebinding,
     "mapfile": _callback_builtin,
     **dict.fromkeys(("declare", "export", "local", "readonly", "typeset", "scp", "sftp"), _settings),
