@@ -123,15 +123,9 @@ class Builtins:
     # Variables.
 
     def _read(self, words: list[str], _command: Command, state: State) -> Ends:
-        names, i = [], 1
-        while i < len(words):
-            if words[i] in READ_VALUES:
-                i += 1
-            elif words[i][:1] != "-":
-                names.append(words[i])
-            elif words[i][-1:] == "a" or type(words[i]) is not str:
-                return _lose_variables(state)
-            i += 1
+        names, options = read_names(words)
+        if any(option[-1:] == "a" or type(option) is not str for option in options):
+            return _lose_variables(state)
         return _assigned(names or ["REPLY"], PublicWord("…"), state)
 
     def _declare(self, words: list[str], _command: Command, state: State) -> Ends:
@@ -194,6 +188,22 @@ class Builtins:
         if surely and (len(words) == 1 or (len(words) == 2 and type(words[1]) is str and _STATUS.match(words[1]))):
             return Ends(None, None)
         return Ends(state, state)
+
+
+def read_names(words: list[str]) -> tuple[list[str], list[str]]:
+    """The variables that ``read`` is to set, and those of its options that have no value."""
+    names: list[str] = []
+    options: list[str] = []
+    i = 1
+    while i < len(words):
+        if words[i] in READ_VALUES:
+            i += 1
+        elif words[i][:1] == "-":
+            options.append(words[i])
+        else:
+            names.append(words[i])
+        i += 1
+    return names, options
 
 
 def _bare(words: list[str]) -> list[str]:

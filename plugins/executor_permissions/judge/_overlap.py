@@ -27,7 +27,7 @@ def may_meet(pattern: str, other: str, *, dots: bool = False) -> bool:
     reached = {0}  # how many of the wanted parts may be done with
     for one in given:
         further: set[int] = set()
-        for at in _skipped(reached, wanted):
+        for at in _skipped(reached, wanted, "**"):
             if at == len(wanted):
                 return True  # below what is wanted
             if "**" in wanted[at]:
@@ -38,19 +38,19 @@ def may_meet(pattern: str, other: str, *, dots: bool = False) -> bool:
         reached = further
         if not reached:
             return False
-    return len(wanted) in _skipped(reached, wanted)
+    return len(wanted) in _skipped(reached, wanted, "**")
 
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
-def _skipped(reached: set[int], wanted: list[str]) -> set[int]:
-    """With the ``**`` left out that may stand for no folder."""
+def _skipped(reached: set[int], wanted: list[str], star: str) -> set[int]:
+    """With each *star* left out, which may stand for nothing: for no folder, or for no character."""
     found = set(reached)
     for at in sorted(reached):
         here = at
-        while here < len(wanted) and wanted[here] == "**":
+        while here < len(wanted) and wanted[here] == star:
             here += 1
             found.add(here)
     return found
@@ -65,7 +65,7 @@ def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
     one, two = _simplified(glob), list(name)
     reached = {0}
     for character in one:
-        reached = _closed(reached, two)
+        reached = _skipped(reached, two, "*")
         if character == "*":
             reached = set(range(min(reached), len(two) + 1)) if reached else reached
             continue
@@ -79,17 +79,7 @@ def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
         reached = further
         if not reached:
             return False
-    return len(two) in _closed(reached, two)
-
-
-def _closed(reached: set[int], two: list[str]) -> set[int]:
-    found = set(reached)
-    for at in sorted(reached):
-        here = at
-        while here < len(two) and two[here] == "*":
-            here += 1
-            found.add(here)
-    return found
+    return len(two) in _skipped(reached, two, "*")
 
 
 def _simplified(glob: str) -> list[str]:

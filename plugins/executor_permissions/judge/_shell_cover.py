@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge import _programs
 from executor_permissions.judge._expand import ANYWHERE
 from executor_permissions.judge._git_links import holds_repositories
-from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES
+from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES, read_names
 from executor_permissions.judge._paths import UnclearPathError, under
 from executor_permissions.judge._public import with_public_words
 from executor_permissions.judge._rules import Part
@@ -90,7 +90,7 @@ class Cover:
         if not KNOWN.issuperset(map(type, command.words)) and with_public_words(command) is None:
             return "a word of it is only known when it runs"
         if program == "read":
-            other = next((name for name in _read_names(command.words) if not OWN_VARIABLE.match(name)), None)
+            other = next((name for name in read_names(command.words)[0] if not OWN_VARIABLE.match(name)), None)
             return f"it sets the variable {other}" if other is not None else None
         return None
 
@@ -223,18 +223,6 @@ def _directs_the_shell(command: Command) -> bool:
     return words[0] == "read" and _is_plain_read(words)
 
 
-def _read_names(words: list[str]) -> list[str]:
-    """The variables that ``read`` is to set."""
-    names, i = [], 1
-    while i < len(words):
-        if words[i] in READ_VALUES:
-            i += 1
-        elif words[i][:1] != "-":
-            names.append(words[i])
-        i += 1
-    return names
-
-
 def _is_plain_read(words: list[str]) -> bool:
     options = [word for word in words[1:] if word[:1] == "-"]
-    return bool(_read_names(words)) and all(word in READ_VALUES or set(word[1:]) <= {"r", "s"} for word in options)
+    return bool(read_names(words)[0]) and all(word in READ_VALUES or set(word[1:]) <= {"r", "s"} for word in options)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions.judge import _shell
-from executor_permissions.judge._shell_cover import _is_plain_read, _read_names
+from executor_permissions.judge._moves import read_names
+from executor_permissions.judge._shell_cover import _is_plain_read
 from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
 
 HOME = "/home/me"
@@ -273,4 +274,4 @@ def test_a_reading_is_kept_by_its_text():
     ],
 )
 def test_the_variables_that_read_sets(text, names, plain):
-    assert (_read_names(text.split()), _is_plain_read(text.split())) == (names, plain)
+    assert (read_names(text.split())[0], _is_plain_read(text.split())) == (names, plain)
