@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from executor.confine import PROFILE_NAMES
 from executor_permissions.judge._call_patterns import split_call
 from executor_permissions.judge._rules import LISTS
 from executor_permissions.judge._tokenize import tokenize
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
     from executor_permissions.store._lines import KeyPath
 
 VERSIONS = ("1.0", "1.1", "1.2", "1")
-VERDICTS = ("allow", "ask", "deny")
+VERDICTS = ("allow", "ask", "deny")  # from the laxest on
 _NEW_IN = {
     "1.1": ("ask", "argumentKinds", "shellTools", "tests"),
     "1.2": ("confine", "limits"),
 }
 KEYS = ("version", "defaultPolicy", *LISTS, "channel", "argumentKinds", "shellTools", "tests", "confine", "limits")
-PROFILES = ("read", "project", "network", "open")
-_CONFINE_KEYS = ("default", *PROFILES, "env", "require", "people")
+_CONFINE_KEYS = ("default", *PROFILE_NAMES, "env", "require", "people")
 SCOPES = ("turn", "session")  # of limits
 MOST_RULES = 20_000  # each takes up to half a millisecond to be made
 _SECTION_KEYS = ("tools", "patterns", "arguments")
@@ -218,10 +218,10 @@ class Checker:
             return
         self._keys(("confine",), confine, _CONFINE_KEYS)
         default = confine.get("default", "auto")
-        if default not in ("auto", *PROFILES):
-            profiles = ", ".join(("auto", *PROFILES))
+        if default not in ("auto", *PROFILE_NAMES):
+            profiles = ", ".join(("auto", *PROFILE_NAMES))
             self._error(("confine", "default"), f"{default!r} is no profile: use one of {profiles}")
-        for profile in PROFILES:
+        for profile in PROFILE_NAMES:
             patterns = confine.get(profile, [])
             self._strings(("confine", profile), patterns)
             for i, pattern in enumerate(patterns if isinstance(patterns, list) else ()):

@@ -14,7 +14,7 @@ from executor.errors import PermissionConfigError
 from executor.paths import make_private
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge._rules import Placeholders, shell_rule
-from executor_permissions.store._private import locked, read_private, write_private
+from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._verdicts import Granted, Meaning
 
 GrantKind = Literal["shell", "call", "tool"]
-_LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a terminal
 _ROOT = "${project}"
 _BY_GRANT = frozenset({"session_whitelist", "grant"})  # the methods of what a grant allows
 
@@ -254,12 +253,7 @@ class GrantBook:
             if not os.access(self._missing, os.F_OK):
                 return
             self._missing = _first_missing(self._path)
-        try:
-            status = os.stat(self._file_name)  # noqa: PTH116 -- every judged call comes by here
-        except FileNotFoundError:
-            stamp = None
-        else:
-            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        stamp = stamp_of(self._file_name)
         if stamp == self._stamp:
             return
         with self._lock:
@@ -291,8 +285,7 @@ class GrantBook:
             stored = [grant for grant in self._read() if not _is_over(grant, now)]
             yield stored
             write_private(self._path, {"version": 1, "grants": [grant.to_dict() for grant in stored]})
-            status = os.stat(self._file_name)  # noqa: PTH116 -- as in refresh
-            self._take(stored, (status.st_mtime_ns, status.st_size, status.st_ino))
+            self._take(stored, stamp_of(self._file_name))
 
 
 def portable(folders: Iterable[str], project: str) -> tuple[str, ...]:
@@ -319,7 +312,7 @@ def _first_missing(path: Path) -> str:
 
 def _is_over(grant: Grant, now: float) -> bool:
     """Whether it will never be in force again."""
-    if grant.session and grant.created < now - _LONGEST_SESSION:
+    if grant.session and grant.created < now - LONGEST_SESSION:
         return True
     return (grant.expires is not None and grant.expires <= now) or grant.uses_left == 0
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from executor_permissions.store._check import VERDICTS
 from executor_permissions.store._load import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executor import Decision
-    from executor_permissions.judge._judge import Defaults, Judge
-    from executor_permissions.judge._paths import Resolve
-    from executor_permissions.judge._verdicts import Grants
-
-_RANK = ("allow", "ask", "deny")
+    from executor_permissions.judge._judge import Judge
 
 
 class Narrowed(Policy):
@@ -32,19 +29,10 @@ class Narrowed(Policy):
         self,
         tool: str,
         args: Mapping[str, Any],
-        *,
-        argument_kinds: Mapping[str, str] | None = None,
-        read_only: bool = False,
-        grants: Grants | None = None,
-        cwd: str | None = None,
-        resolve: Resolve | None = None,
-        defaults: Defaults | None = None,
+        **about: Any,
     ) -> Decision:
         """As `Judge.decide`."""
-        about: Any = {"argument_kinds": argument_kinds, "read_only": read_only, "cwd": cwd, "resolve": resolve}
-        about["defaults"] = defaults
-        own = self._own.decide(tool, args, grants=grants, **about)
-        return self._stricter(own, super().decide(tool, args, grants=grants, **about))
+        return self._stricter(self._own.decide(tool, args, **about), super().decide(tool, args, **about))
 
     def fixed(self, tool: str, args: object, argument_kinds: Mapping[str, str] | None = None) -> Decision | None:
         """As `Judge.fixed`."""
@@ -52,7 +40,7 @@ class Narrowed(Policy):
         return self._stricter(own, whole) if own is not None and whole is not None else None
 
     def _stricter(self, own: Decision, whole: Decision) -> Decision:
-        found = max(own, whole, key=lambda decision: _RANK.index(decision.verdict))
+        found = max(own, whole, key=lambda decision: VERDICTS.index(decision.verdict))
         if found.verdict != "ask":
             return found
         if own.verdict == "ask" and own.method == "default":

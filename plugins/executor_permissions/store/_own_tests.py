@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._rules import NO_PROJECT
+from executor_permissions.store._check import VERDICTS
 from executor_permissions.store._source import failure
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._rules import Placeholders, Places
     from executor_permissions.store._load import Policy
     from executor_permissions.store._source import Source
-
-_BY_STRICTNESS = ("allow", "ask", "deny")
 
 
 def run_tests(source: Source, policy: Policy, made: Callable[[Places], Policy]) -> None:
@@ -68,7 +67,7 @@ def _failing(source: Source, policy: Policy) -> dict[int, Decision]:
 
 
 def _is_laxer(verdict: str, expected: str) -> bool:
-    return _BY_STRICTNESS.index(verdict) < _BY_STRICTNESS.index(expected)
+    return VERDICTS.index(verdict) < VERDICTS.index(expected)
 
 
 def _told(source: Source, i: int, decision: Decision) -> str:

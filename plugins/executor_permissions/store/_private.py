@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a terminal
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only reads a file and writes it
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.1  # seconds
 _LOCKS = "/proc/locks"  # see proc_locks(5)
@@ -80,6 +81,15 @@ def _holder(path: Path) -> int | None:
             )
     except (OSError, ValueError, IndexError):
         return None
+
+
+def stamp_of(path: str | Path) -> tuple[int, int, int] | None:
+    """What is another one when this file has been written; None where there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 -- every judged call comes by here
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_private(path: Path) -> Any:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import PermissionConfigError
 from executor.paths import make_private
-from executor_permissions.store._private import locked, read_private, write_private
+from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from executor import Decision
-
-_LONGEST = 30 * 86400.0  # seconds after which nobody comes back to a terminal
 
 
 class SessionRules(NamedTuple):
@@ -66,7 +64,7 @@ class SessionFile:
 
     def has_news(self) -> bool:
         """Whether it has been written since it was last read, or changed, here."""
-        return self.is_shared and self._stamp() != self._seen
+        return self.is_shared and stamp_of(self._path) != self._seen
 
     def read(self) -> SessionRules:
         """
@@ -77,7 +75,7 @@ class SessionFile:
         """
         if not self.is_shared:
             return SessionRules()
-        seen = self._stamp()
+        seen = stamp_of(self._path)
         rules = self._rules(self._content())
         self._seen = seen
         return rules
@@ -97,20 +95,13 @@ class SessionFile:
             held = self._rules(content)
             rules = change(held)
             if rules != held:
-                old = [key for key, entry in content.items() if entry.get("time", 0) < now - _LONGEST]
+                old = [key for key, entry in content.items() if entry.get("time", 0) < now - LONGEST_SESSION]
                 for key in (*old, self._session):
                     content.pop(key, None)
                 if rules != SessionRules():
                     content[self._session] = {**rules._asdict(), "time": now}
                 write_private(self._path, content)
-            self._seen = self._stamp()
-
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            return None
-        return (status.st_mtime_ns, status.st_size, status.st_ino)
+            self._seen = stamp_of(self._path)
 
     def _content(self) -> dict[str, dict[str, Any]]:
         try:
