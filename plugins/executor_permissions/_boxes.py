@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from executor_permissions.store._grants import GrantView
     from executor_permissions.store._load import Policy
 
-_COMMANDS = frozenset({"shell", "argv"})
 BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
 _MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
 _UNHELD = "the rule {!r} may be about more files than can be looked for, and a box would not hold it: make it narrower"
@@ -64,7 +63,7 @@ def boxed(
     """
     if decision.verdict == "deny":
         return decision
-    if policy.is_shell_tool(name) or not _COMMANDS.isdisjoint((kinds or {}).values()):
+    if policy.is_shell_tool(name, kinds):
         choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
     elif own is not None:
         choice = policy.boxes.named(own)

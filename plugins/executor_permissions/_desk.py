@@ -11,7 +11,7 @@ from executor_permissions._replay import replay
 from executor_permissions.commands import _covers
 from executor_permissions.commands._explain import mend
 from executor_permissions.commands._reading import read_as
-from executor_permissions.store._load import Policy, default_state_dir, find_project, load_effective
+from executor_permissions.store._load import Policy, default_state_dir, find_project, key_of, load_effective
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Desk:
             that its author may not have in mind, or ""; what is wrong with it; whether the call would run by it, or
             None.
         """
-        key = "tools" if rule.startswith("mcp__") and "(" not in rule else "patterns"
+        key = key_of(rule)
         try:
             alone = Policy.from_dict({"whitelist": {key: [rule]}})
         except PermissionConfigError as error:

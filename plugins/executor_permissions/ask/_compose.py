@@ -9,7 +9,7 @@ from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
 from executor_permissions.ask._caller import agent_of, conversation_of, defaults_of, folder_of, resolver_of
 from executor_permissions.ask._judged import Judged
-from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, is_shell, offer
+from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, offer
 from executor_permissions.ask._question import Question
 from executor_permissions.ask._show import by_severity, difference, question
 from executor_permissions.store._grants import GrantView, portable, portable_links
@@ -68,11 +68,11 @@ class Composer:
         """
         args = copy_arguments(call.arguments)
         current = current_call()
-        tool = current.tool if current is not None and current.tool is not None else None
+        tool = current.tool if current is not None else None
         kinds = tool.argument_kinds if tool is not None else None
         definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
         agent = agent_of(context)
-        commands = is_shell(policy, call.name, kinds)
+        commands = policy.is_shell_tool(call.name, kinds)
         view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
         folder = folder_of(tool)
         offered, trial = _offered(policy, call, decision, kinds, view, folder)
@@ -183,7 +183,7 @@ def _offered(
 ) -> tuple[Offer, Trial | None]:
     """Rules for the commands of the call, if it would run by them, and how they were tried; else the call."""
     args, places = copy_arguments(call.arguments), policy.places
-    found = offer(call.name, args, decision.parts, is_shell=is_shell(policy, call.name, kinds), home=places.home)
+    found = offer(call.name, args, decision.parts, is_shell=policy.is_shell_tool(call.name, kinds), home=places.home)
     if found.kind != "shell" or decision.method != "default":
         return found, None
     trial = Trial(found.rules, places, grants)

@@ -179,7 +179,7 @@ def rules_that_allow(
     if decision.method != "default":
         return ()
     arguments = copy_arguments(call.arguments)
-    if is_shell(policy, call.name, kinds):
+    if policy.is_shell_tool(call.name, kinds):
         offered = offer(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
         choices = [offered.rules] if offered.kind == "shell" else []
     else:
@@ -189,11 +189,6 @@ def rules_that_allow(
         choices = [(rule,)] if len(rule) <= _MAX_SHOWN else []
     fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds, grants, cwd))
     return next(fitting, ())
-
-
-def is_shell(policy: Policy, tool: str, kinds: Mapping[str, str] | None) -> bool:
-    """Whether the tool runs commands."""
-    return policy.is_shell_tool(tool) or not {"shell", "argv"}.isdisjoint((kinds or {}).values())
 
 
 def _allow(

@@ -15,7 +15,7 @@ from executor_permissions.ask._offer import rules_for
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import can_be_removed
 from executor_permissions.commands._reading import read_as
-from executor_permissions.store._load import Policy
+from executor_permissions.store._load import Policy, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
 
 
 def _explain_rule(app: App, rule: str, *, as_json: bool) -> None:
-    key = "tools" if rule.startswith("mcp__") and "(" not in rule else "patterns"
+    key = key_of(rule)
     alone = Policy.from_dict({"whitelist": {key: [rule]}})
     told = {name: read_as(name, key, rule) for name in ("whitelist", "ask", "blacklist")}
     covers = _covers.told(Policy.from_dict({}), alone)

@@ -29,9 +29,9 @@ from executor.cli import (
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, files, remove_rule, rules_of, settings_of
-from executor_permissions.judge._rules import NO_PROJECT, WHOLE_SERVER
+from executor_permissions.judge._rules import NO_PROJECT
 from executor_permissions.store import _load, _source
-from executor_permissions.store._load import policy_file, project_file
+from executor_permissions.store._load import key_of, policy_file, project_file
 from executor_permissions.store._own_tests import expanded
 from executor_permissions.store._trust import Trust
 
@@ -260,9 +260,7 @@ def add_command(app: App, rule: str, list_name: ListName) -> None:
     before = _policy_of(plugin)
     free = () if plugin.has_policy else app.read_only_tools()
     tools = app.registry.tools
-    of_service = WHOLE_SERVER.match(rule) and any(name.startswith(rule[:-1]) for name in tools)
-    is_tool = rule.startswith("mcp__") or rule in tools or of_service
-    path, added = add_rule(rule, list_name, "tools" if is_tool and "(" not in rule else "patterns", free)
+    path, added = add_rule(rule, list_name, key_of(rule, tools), free)
     app.screen.result(f"{path}: {list_name}: {rule}{'' if added else ' (it was there already)'}")
     if free:
         app.screen.note(f"from now on this file decides; what ran without one is allowed in it: {', '.join(free)}")

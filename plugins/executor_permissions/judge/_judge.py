@@ -120,9 +120,9 @@ class Judge:
         """Whether *rule* is an ``ask`` rule of the file, or a limit: no rule of the blacklist that may be meant."""
         return rule is not None and (self._lists["ask"].has(rule) or any(limit.rule == rule for limit in self.limits))
 
-    def is_shell_tool(self, tool: str) -> bool:
-        """Whether the tool runs shell commands, by what the policy knows without being told its kinds."""
-        return self._meanings.is_shell_tool(tool)
+    def is_shell_tool(self, tool: str, kinds: Mapping[str, str] | None = None) -> bool:
+        """Whether the tool runs commands, by what the policy knows, or by what *kinds* say of its arguments."""
+        return self._meanings.is_shell_tool(tool) or is_shell(kinds or {})
 
     def decide(
         self,

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from executor.ownfiles import kept_own
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge._limits import Limit
 from executor_permissions.judge._repository import folders_elsewhere
-from executor_permissions.judge._rules import LISTS, NO_PROJECT, Places
+from executor_permissions.judge._rules import LISTS, NO_PROJECT, WHOLE_SERVER, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._own_tests import run_tests
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from executor_permissions.judge._judge import DefaultPolicy
     from executor_permissions.judge._profile import Confinement
@@ -213,10 +213,16 @@ class Policy(Judge):
 P = TypeVar("P", bound=Policy)
 
 
+def key_of(rule: str, tools: Collection[str] = ()) -> Literal["tools", "patterns"]:
+    """Where in a list of a file *rule* belongs; *tools* are those that are known here."""
+    of_service = WHOLE_SERVER.match(rule) is not None and any(name.startswith(rule[:-1]) for name in tools)
+    is_tool = rule.startswith("mcp__") or rule in tools or of_service
+    return "tools" if is_tool and "(" not in rule else "patterns"
+
+
 def _section_of(rules: Sequence[str]) -> dict[str, list[str]]:
     """Rules of any form, as a list of a file has them."""
-    names = [rule for rule in rules if rule.startswith("mcp__") and "(" not in rule]
-    return {"tools": names, "patterns": [rule for rule in rules if rule not in names]}
+    return {key: [rule for rule in rules if key_of(rule) == key] for key in ("tools", "patterns")}
 
 
 def json_copy(value: Any) -> Any:
