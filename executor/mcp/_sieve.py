@@ -76,11 +76,28 @@ class _Asked:
         return next(iter(self._numbers.values())) if len(self._numbers) == 1 else None
 
 
-class _Reader:
+class _Stream:
+    """One end of a transport; closed and entered with the one that it stands before."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._stream.__aexit__(*error)
+
+
+class _Reader(_Stream):
     """What the SDK reads from."""
 
     def __init__(self, stream: Any, asked: _Asked, ear: Ear) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._asked = asked
         self._ear = ear
         self._pace = Pace()
@@ -161,37 +178,17 @@ class _Reader:
                 kept.append(mended)
         result["tools"] = kept
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
-    async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> Any:
-        return await self._stream.__aexit__(*error)
-
-
-class _Writer:
+class _Writer(_Stream):
     """What the SDK writes to."""
 
     def __init__(self, stream: Any, asked: _Asked) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._asked = asked
 
     async def send(self, item: SessionMessage) -> None:
         with sending(self._asked.put(item.message)):
             await self._stream.send(item)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> Any:
-        return await self._stream.__aexit__(*error)
 
 
 def _has_numbers(params: dict[str, Any]) -> bool:
