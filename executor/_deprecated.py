@@ -35,7 +35,7 @@ def warn_deprecated(old: str, new: str, *, removed: str = REMOVED) -> None:
     warnings.warn(f"{old} is deprecated and goes in {removed}: use {new}", DeprecationWarning, stacklevel=level)
 
 
-def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def renamed_parameters(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
     Let a function go on taking parameters under their old names: ``@renamed_parameters(args="arguments")``.
 
@@ -50,7 +50,7 @@ def renamed_parameters(*, removed: str = REMOVED, **names: str) -> Callable[[Cal
                 new = names[old]
                 if new in kwargs:
                     raise TypeError(f"{fn.__name__}() got both {new!r} and its old name {old!r}: give {new!r} only")
-                warn_deprecated(f"{fn.__name__}({old}=)", f"{new}=", removed=removed)
+                warn_deprecated(f"{fn.__name__}({old}=)", f"{new}=")
                 kwargs[new] = kwargs.pop(old)
             return fn(*args, **kwargs)
 

@@ -134,8 +134,8 @@ def _leaves(what: Filter, column: int) -> Iterable[tuple[int, Code]]:
         (calls.SOCKETPAIR, _socket_pair()),
         # Only of the process itself: Landlock does not look at these.
         (calls.PRLIMIT, _allowed_if(0, [0], calls.NOT_PERMITTED)),
-        (calls.SETPRIORITY, _allowed_if_both(0, calls.PRIO_PROCESS)),
-        (calls.IOPRIO_SET, _allowed_if_both(0, calls.IOPRIO_WHO_PROCESS)),
+        (calls.SETPRIORITY, _allowed_for_itself(calls.PRIO_PROCESS)),
+        (calls.IOPRIO_SET, _allowed_for_itself(calls.IOPRIO_WHO_PROCESS)),
         # bubblewrap's own process is the first, and under no filter.
         (calls.PTRACE, [_argument(1), _step(_IF_EQUAL, 1, 0, 1), *_refuse(calls.NOT_PERMITTED), *_allow()]),
     ):
@@ -178,10 +178,10 @@ def _allowed_if(index: int, values: Sequence[int], error: int) -> Code:
     return [_argument(index), *_any_of(values), *_refuse(error), *_allow()]
 
 
-def _allowed_if_both(index: int, kind: int) -> Code:
-    """Only what is about this process itself: *kind* says that a process is meant, and the next argument is 0."""
+def _allowed_for_itself(kind: int) -> Code:
+    """Only what is about this process: the first argument, *kind*, says that a process is meant, and the next is 0."""
     refused = _refuse(calls.NOT_PERMITTED)
-    return [_argument(index), _step(_IF_EQUAL, kind, 1, 0), *refused, *_allowed_if(index + 1, [0], calls.NOT_PERMITTED)]
+    return [_argument(0), _step(_IF_EQUAL, kind, 1, 0), *refused, *_allowed_if(1, [0], calls.NOT_PERMITTED)]
 
 
 def _any_of(values: Sequence[int]) -> Code:

@@ -101,17 +101,9 @@ def _readable(broken: BaseException) -> BaseException:
     return broken
 
 
-def result_of(
-    ended: Ended, call: CallState, bound: Callable[[str], str] | None = None, task_id: str | None = None
-) -> ToolResult:
-    """
-    What `call` returns.
-
-    Args:
-        bound: Makes its content short enough for a model.
-        task_id: Of the task that it was, where it was one.
-    """
-    return result_in_any_case(ended, call, bound, task_id)[1]
+def result_of(ended: Ended, call: CallState, bound: Callable[[str], str] | None = None) -> ToolResult:
+    """What `call` returns; *bound* makes its content short enough for a model."""
+    return result_in_any_case(ended, call, bound)[1]
 
 
 def _result_of(ended: Ended, call: CallState, bound: Callable[[str], str] | None, task_id: str | None) -> ToolResult:
@@ -138,7 +130,7 @@ def result_in_any_case(
     ended: Ended, call: CallState, bound: Callable[[str], str] | None = None, task_id: str | None = None
 ) -> tuple[Ended, ToolResult]:
     """
-    What a call came to, and its `result_of`.
+    What a call came to, and its `result_of`; *task_id* is of the task that it was, where it was one.
 
     A value that ends whoever looks at it is no result: what it raises is what the call came to.
     """

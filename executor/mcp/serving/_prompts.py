@@ -34,7 +34,7 @@ class PromptHandlers:
         """One page of the prompts."""
         host = await self._host_of(context)
         readers = await self._proxy.readers(host, "getPrompt")
-        return paged("prompts", await self._proxy.view(context).prompts(readers), params, PAGE)
+        return paged("prompts", await self._proxy.view(context).prompts(readers), params)
 
     async def get(self, context: Any, params: t.GetPromptRequestParams) -> Any:
         """A prompt, filled in."""

@@ -66,7 +66,7 @@ class ResourceHandlers:
         host = await self._host_of(context)
         own = await host.elsewhere(lambda: _listed(host))
         others, _ = await self._proxied(host, context, {item["uri"] for item in own})
-        return paged("resources", [*own, *others], params, PAGE)
+        return paged("resources", [*own, *others], params)
 
     async def templates(self, context: Any, params: Any) -> Any:
         """How the names of documents are made."""
@@ -74,7 +74,7 @@ class ResourceHandlers:
         more = host.options.resources
         added = await host.elsewhere(more.list_templates) if more is not None else []
         _, others = await self._proxied(host, context, {item["uriTemplate"] for item in added})
-        return paged("resourceTemplates", [*_TEMPLATES, *added, *others], params, PAGE)
+        return paged("resourceTemplates", [*_TEMPLATES, *added, *others], params)
 
     async def _proxied(self, host: Host, context: Any, taken: set[str]) -> Pair:
         """Documents and templates of MCP servers, under names that are not *taken*."""

@@ -44,7 +44,7 @@ class Tools:
     async def list(self, context: Any, params: Any) -> Any:
         """One page of the tools."""
         listing = await (await self._host_of(context)).listing()
-        return paged("tools", listing.told, params, PAGE)
+        return paged("tools", listing.told, params)
 
     async def call(self, context: Any, params: t.CallToolRequestParams) -> Any:
         """Make a call, or go on with one to which the client has come back with answers."""
@@ -91,7 +91,7 @@ def _refuse_without(needed: Mapping[str, Any], offered: Offered, context: Any) -
         )
 
 
-def paged(name: str, items: Any, params: Any, size: int) -> dict[str, Any]:
+def paged(name: str, items: Any, params: Any) -> dict[str, Any]:
     """
     One page of *items* as a result has it: under *name*, with ``nextCursor`` where there are more.
 
@@ -103,7 +103,7 @@ def paged(name: str, items: Any, params: Any, size: int) -> dict[str, Any]:
         raise MCPError(INVALID_PARAMS, f"{cursor[:100]!r} is no cursor: begin again without one")
     begin = int(cursor or 0)
     # Nothing is kept by the client: whoever wants to know of changes is told of them.
-    page: dict[str, Any] = {name: items[begin : begin + size], **COMPLETE, "ttlMs": 0, "cacheScope": "private"}
-    if begin + size < len(items):
-        page["nextCursor"] = str(begin + size)
+    page: dict[str, Any] = {name: items[begin : begin + PAGE], **COMPLETE, "ttlMs": 0, "cacheScope": "private"}
+    if begin + PAGE < len(items):
+        page["nextCursor"] = str(begin + PAGE)
     return page
