@@ -91,6 +91,9 @@ def test_the_index_is_read_whatever_git_writes_or_counts_as_unknown(repository, 
     names = tracked(str(repository))
     assert names == ((".env", "docs/b.md", "src/a.py") if form != "--split-index" else None)
     assert asked(repository, ["git diff"]) == ["git diff"]
+    git(repository, "rm", "-q", "--cached", "-f", ".env")
+    unknown = ["git diff"] if form == "--split-index" else []
+    assert asked(repository, ["git diff"]) == asked(repository, ["git diff"], WILD) == unknown
 
 
 def test_the_index_of_a_linked_work_tree_is_its_own(repository):
