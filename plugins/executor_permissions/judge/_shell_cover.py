@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from executor_permissions.judge._words import Command
 
 _COUNT = re.compile(r"[0-9]{1,3}\Z")
+_FROM_ELSEWHERE = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule"})
+_ENDS_OF_REPOSITORIES = ("/HEAD", "/.git", ".git")
+_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
+_OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
+_DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
 
 
 class Cover:
@@ -187,15 +192,6 @@ class Cover:
                 self._makers = self._makers or LinkMakers(self._links)
                 self.links_so_far = self._makers.may_link(run, step.folders)
         self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
-
-
-_FROM_ELSEWHERE = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule"})
-_ENDS_OF_REPOSITORIES = ("/HEAD", "/.git", ".git")
-_GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
-_OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
-
-
-_DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
 
 
 def _makes_nothing(command: Command) -> bool:

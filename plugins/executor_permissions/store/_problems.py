@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from executor_permissions.store._source import Source
 
 _FILLS = ("x", "", "1", "x ]", "https://x")  # what a "*" is tried with: one for "[ *", one for "url=**"
+_NO_WILD_TOOLS = "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
 _MAX_OTHERS = 8  # values of another argument that one is tried beside
 _DOES = {"blacklist": "forbids", "ask": "asks about", "whitelist": "allows"}
 # What is decided on a call that the one rule of the list is not about.
@@ -237,7 +238,7 @@ class _Trial:
     def _why_no_tool(self, example: _Example, decision: Decision) -> str:
         tool = self._rule.text.partition("(")[0]
         if STAR in tool and not WHOLE_SERVER.match(tool):
-            return "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
+            return _NO_WILD_TOOLS
         call = split_call(self._rule.text)
         if call is not None and self._policy.is_shell_tool(example.tool):
             command = call.arguments.get("command", "git status *")
@@ -250,7 +251,7 @@ class _Trial:
         tool, argument = str(self._rule.path[2]), str(self._rule.path[3])
         value = self._rule.text
         if STAR in tool and not WHOLE_SERVER.match(tool):
-            return "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
+            return _NO_WILD_TOOLS
         if self._policy.is_shell_tool(tool):
             return f"not even {example.told!r}, which it describes ({decision.reason}): write another command"
         if STAR in value and guess_kind(argument, (value,)) is None:
