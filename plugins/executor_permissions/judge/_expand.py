@@ -45,12 +45,14 @@ class State(NamedTuple):
         visited: Everywhere it may have been.
         variables: Those that the script has set.
         wild: Whether something may have set any variable at all.
+        altering: Whether a variable may become another value than it is given, or be another: ``declare -l x``.
     """
 
     folders: Folders
     visited: Folders
     variables: Mapping[str, Values]
     wild: bool = False
+    altering: bool = False
 
     def lookup(self, name: str, home: str) -> Values:
         """What the variable *name* may hold."""
@@ -69,19 +71,20 @@ class State(NamedTuple):
 
     def assign(self, name: str, values: Values) -> State:
         """The same with *name* set."""
-        if name in _OWN or name.startswith(("BASH", "COMP_")):
+        if self.altering or name in _OWN or name.startswith(("BASH", "COMP_")):
             values = (Unknown(f"${name}"),)
-        return State(self.folders, self.visited, {**self.variables, name: values}, self.wild)
+        return self._replace(variables={**self.variables, name: values})
 
     def moved(self, folders: Folders) -> State:
         """The same in one of *folders*."""
         variables = {name: values for name, values in self.variables.items() if name != "PWD"}
         variables["OLDPWD"] = self.printed_folders()
-        return State(_bounded(folders), _bounded(self.visited | folders), variables, self.wild)
+        visited = _bounded(self.visited | folders)
+        return State(_bounded(folders), visited, variables, self.wild, self.altering)
 
     def lost(self) -> State:
         """The same after something that may do anything to a shell."""
-        return State(self.folders | {ANYWHERE}, self.visited | {ANYWHERE}, {}, wild=True)
+        return State(self.folders | {ANYWHERE}, self.visited | {ANYWHERE}, {}, wild=True, altering=True)
 
     def printed_folders(self) -> Values:
         """What ``pwd`` may print."""
@@ -97,7 +100,7 @@ def joined(one: State | None, other: State | None) -> State | None:
         names = {*one.variables, *other.variables}
         variables = {name: _either(one.variables.get(name), other.variables.get(name), name) for name in names}
     folders, visited = _bounded(one.folders | other.folders), _bounded(one.visited | other.visited)
-    return State(folders, visited, variables, one.wild or other.wild)
+    return State(folders, visited, variables, one.wild or other.wild, one.altering or other.altering)
 
 
 def _bounded(folders: Folders) -> Folders:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge._limits import Limit
     from executor_permissions.judge._links import Links
     from executor_permissions.judge._paths import Resolve
-    from executor_permissions.judge._shell_scope import Rules
+    from executor_permissions.judge._shell_scope import Outcome, Rules
     from executor_permissions.judge._tool_rules import Arguments
 
     Defaults = Callable[[], Mapping[str, Any]]
@@ -317,18 +317,15 @@ class Judge:
         maybe: Decision | None,
     ) -> Decision:
         # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
-        from executor_permissions.judge._shell_calls import beside, folder, in_line, outcomes
+        from executor_permissions.judge._shell_calls import beside, folder, in_all, in_line, outcomes
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
         files = self._calls.fitting(plan.allow, args, scene) if plan.allow.files else []
         fitting = tuple(map(id, files))
         rules = shell.get(fitting) or shell.setdefault(fitting, self._shell_rules(plan, files))
         base, moved, outside = folder(args, scene, self.places.project)
-        parts: list[Part] = list(maybe.parts) if maybe is not None else []
-        hidden: str | None = None
-        for outcome in outcomes(plan.kinds, args, rules, scene, session, base, moved=moved):
-            parts.extend(outcome.parts)
-            hidden = hidden or outcome.hidden
+        outcome = in_all(outcomes(plan.kinds, args, rules, scene, session, base, moved=moved))
+        parts = [*(maybe.parts if maybe is not None else ()), *outcome.parts]
         if rules.has_lines:
             parts.extend(in_line(rules, plan.kinds, args, parts))
         parts.extend(beside(args, outside, {*plan.kinds, *(name for file in files for name in file.values)}))
@@ -338,19 +335,19 @@ class Judge:
         if not parts:
             raise InvalidError(f"{plan.tool} was given no command")
         granted = self._calls.granted(grants, plan, args, scene) if grants is not None else None
-        return self._combine(plan, parts, hidden, granted)
+        return self._combine(plan, parts, outcome, granted)
 
-    def _combine(self, plan: Plan, parts: list[Part], hidden: str | None, granted: Granted) -> Decision:
-        """One decision from those on the parts: deny before ask before allow."""
+    def _combine(self, plan: Plan, parts: list[Part], outcome: Outcome, granted: Granted) -> Decision:
+        """One decision from those on *parts*, those of *outcome* and more: deny before ask before allow."""
         told = tuple(parts)
         open_parts = [part for part in parts if part.verdict != "allow"]
         for part in open_parts:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
-        if not open_parts and granted is None and (hidden is None or plan.allow.whole is None):
+        if not open_parts and granted is None and (outcome.unseen is None or plan.allow.whole is None):
             first = first_with_rule(parts)
             return Decision("allow", first.reason, first.method, first.rule, told)
-        maybe = self._may_be_denied(plan, parts, hidden)
+        maybe = self._may_be_denied(plan, parts, outcome.hidden)
         for part in open_parts:
             if part.verdict == "ask" and part.method == "ask_rule":
                 reason = f"{part.text}: {part.reason}"
@@ -358,8 +355,8 @@ class Judge:
         if granted is not None:
             return by_grant(granted, told)
         if not open_parts or self.default == "allow":
-            if hidden is not None or any(part.method == "invalid" for part in parts):
-                reason = hidden or open_parts[0].reason
+            if outcome.unseen is not None or any(part.method == "invalid" for part in parts):
+                reason = outcome.unseen or open_parts[0].reason
                 return Decision("ask", reason, "default", None, told, maybe_denied=maybe)
             return self._default(plan.tool, told)
         first = open_parts[0]
@@ -368,7 +365,7 @@ class Judge:
 
     def _may_be_denied(self, plan: Plan, parts: Sequence[Part], hidden: str | None) -> bool:
         """Whether a rule of the blacklist may be about a command: a part that it may mean, or one that is hidden."""
-        if hidden is not None and (self._lists["blacklist"].shell.programs or plan.deny.lines):
+        if hidden is not None and plan.deny.is_about_commands:
             return True
         return any(
             part.maybe_denied or (part.method == "ask_rule" and not self.asks_by_rule(part.rule)) for part in parts

@@ -12,7 +12,7 @@ from executor_permissions.judge._handed_on import handed_on
 from executor_permissions.judge._peel import parts_of
 from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
-from executor_permissions.judge._shell_fed import changes_listed, names_in, obeys, secret_in, sent_to, takes_orders
+from executor_permissions.judge._shell_fed import changes_listed, names_in, obeys, secret_in, sent_to
 from executor_permissions.judge._shell_files import Operands
 from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
@@ -134,9 +134,16 @@ class ShellJudge:
         if reading.opaque or not parts:
             why = reading.opaque or "it has no command"
             parts.append(self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
-        found = hidden_in(steps, text, self.rules.deny.programs)
+        return self._outcome(parts, [(step, one.runs) for step, one in judged.values()], text)
+
+    def _outcome(self, parts: list[Part], judged: list[tuple[Step, list[Run]]], text: str) -> Outcome:
+        """What comes of the *parts* of *text*, and of what may be in that besides what was *judged*."""
+        denied_programs, asked_programs = self.rules.denied_programs, self.rules.asked_programs
+        found = hidden_in(judged, text, denied_programs, in_order=self._in_order)
         if found is not None:
             self._runs.hide(found)
+        elif not asked_programs <= denied_programs:
+            return Outcome(parts, self._runs.hidden, hidden_in(judged, text, asked_programs, in_order=self._in_order))
         return Outcome(parts, self._runs.hidden)
 
     def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
@@ -178,7 +185,7 @@ class ShellJudge:
 
     def _mentioned(self, reading: Reading, text: str) -> Part | None:
         """Of what is too long to be read, a mere word is enough to be denied."""
-        word = _lexical.mentions(text, self.rules.deny.programs) if reading.partial else None
+        word = _lexical.mentions(text, self.rules.denied_programs) if reading.partial else None
         return denied_part(word, word) if word else None
 
     # One command.
@@ -256,8 +263,6 @@ class ShellJudge:
             if command.stdin not in ("pipe", "text") or not run.words or not obeys(run.words):
                 continue
             text = self._text if command.body is None else command.body
-            if takes_orders(run.words) and _lexical.mentions(text, self.rules.deny.programs):
-                self._runs.hide(f"{run.program} may run what it is sent")
             found = self._operands.told_in(text)
             if found is not None:
                 return found

@@ -133,11 +133,11 @@ class Builtins:
         for word in words[1:]:
             if word[:1] == "-":
                 if word not in ("-p", "-x", "-g") or type(word) is not str:
-                    return _lose_variables(state)
+                    return _lose_variables(state._replace(altering=True))
                 continue
             name, sign, value = word.partition("=")
             if not _NAME.match(name):
-                return _lose_variables(state)
+                return _lose_variables(state._replace(altering=True))  # "+x -n", or nobody knows
             if sign:
                 kind = type(word)
                 given = value if kind is str else (PublicWord(word) if kind is not Unknown else Unknown(word))
@@ -239,7 +239,7 @@ def _assigned(names: Sequence[str], value: str, state: State) -> Ends:
 
 
 def _lose_variables(state: State) -> Ends:
-    after = State(state.folders, state.visited, {}, wild=True)
+    after = state._replace(variables={}, wild=True)
     return Ends(after, after)
 
 

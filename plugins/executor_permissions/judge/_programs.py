@@ -191,7 +191,7 @@ NAME_BUILTINS = frozenset(
 )
 
 # Arguments of these are never run, whatever they say; of other programs only what their tables know to the last word.
-INERT = frozenset("[[ ag curl export gh jira logger notify-send npm pip pytest read say set unset".split())
+INERT = frozenset("[ [[ ag curl export gh jira logger notify-send npm pip pytest read say set unset".split())
 WRITERS = frozenset(
     "tee dd cp mv ln install curl wget rsync scp sed awk perl python python3 node truncate sponge".split()
 )

@@ -55,6 +55,16 @@ def outcomes(
         yield make(judging)
 
 
+def in_all(found: Iterable[Outcome]) -> Outcome:
+    """What comes of all that was *found*."""
+    whole = Outcome([], None)
+    for outcome in found:
+        whole.parts.extend(outcome.parts)
+        whole.hidden = whole.hidden or outcome.hidden
+        whole.asked = whole.asked or outcome.asked
+    return whole
+
+
 def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[Judging], Outcome]]:
     """
     What is to be judged: each command as a text, and with the lists of words that stand beside it appended.

@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge import _lexical, _programs
+from executor_permissions.judge._shell_fed import takes_orders
 from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._words import MAX_NESTING, Command, Suffix
+from executor_permissions.judge._words import Command
 from executor_permissions.judge.options import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
+    from executor_permissions.judge._shell_runs import Run
     from executor_permissions.judge._walk import Step
 
 _MOST_WORDS = 20_000  # of commands that are in others
@@ -23,49 +25,65 @@ _PARTED = re.compile(r"[^\w.:@%+,~-]")  # a word that may hold a name
 _TEXT = re.compile(r"[^\w./=:@%+,~\[\]-]")  # one that is more than a name, a path, an option or a list: code
 
 
-def hidden_in(steps: Iterable[Step], text: str, denied: frozenset[str]) -> str | None:
-    """Why *steps*, of *text*, may run something that is not among them: a file just written, a *denied* program."""
-    writes = named = False
+def hidden_in(
+    judged: Collection[tuple[Step, Sequence[Run]]], text: str, programs: frozenset[str], *, in_order: bool
+) -> str | None:
+    """
+    Why *text* may run something that nobody has seen in it: a file just written, one of *programs*.
+
+    Args:
+        judged: Its commands, each with all that it runs.
+        programs: Those that rules to deny, or to ask, are about.
+        in_order: Whether no command runs before one that is written in front of it.
+    """
+    writes = not in_order and any(
+        _writes(one) for step, runs in judged for one, surely in _all_of(step, runs) if surely
+    )
+    named = False
     left = _MOST_WORDS
-    for step in steps:
-        command, program = step.command, step.command.program
-        writes = writes or program in _programs.WRITERS
-        if command.redirects and not writes:
-            writes = any(redirect.writes for redirect in command.redirects)
-        found = None
-        if command.assignments:
-            found = _sets(command)
-        elif program in _EXPORTING:
-            found = _exports(command)
-        for one in _with_inner(command):
+    for step, runs in judged:
+        command = step.command
+        for one, surely in _all_of(step, runs):
             left -= len(one.words)
             if left < 0 and one is not command:
                 return "it runs more than is looked at"
+            writes = writes or (surely and _writes(one))
+            found = _sets(one) if one.assignments else None
+            if one.program in _EXPORTING:
+                found = found or _exports(one)
             found = found or (_runs_what_it_wrote(one, named=named) if writes else None)
-            found = found or _names_denied(one, text, denied)
+            found = found or _names_one_of(one, text, programs)
             if found is not None:
                 return found
-        named = named or _lexical.mentions("\n".join([*command.words[1:], command.body or ""]), denied) is not None
+        named = named or _lexical.mentions("\n".join([*command.words[1:], command.body or ""]), programs) is not None
     return None
 
 
-def _with_inner(command: Command, depth: int = 0) -> Iterator[Command]:
-    """*command*, and what it runs of its own words: ``timeout 5 awk …`` hides what awk does."""
-    yield command
-    for inner in look_inside(command).commands if depth < MAX_NESTING else ():
-        if inner.words:
-            behind = Command(inner.words, command.text, stdin=command.stdin, body=command.body)
-            if type(inner.words) is Suffix:  # all that it may run is among what this is one of
-                yield behind
-            else:
-                yield from _with_inner(behind, depth + 1)
+def _all_of(step: Step, runs: Sequence[Run]) -> Iterator[tuple[Command, bool]]:
+    """
+    The command of *step*, and what it runs: ``timeout 5 awk …`` hides what awk does.
+
+    Each with whether it is written as a command, there or in a script that surely runs, and not among words of another.
+    """
+    command = step.command
+    yield command, True
+    for run in runs:
+        if run.step is not None:
+            yield run.step.command, run.certain
+        elif run.words is not command.words and run.words:
+            yield Command(run.words, command.text, stdin=command.stdin, body=command.body), False
+
+
+def _writes(command: Command) -> bool:
+    return command.program in _programs.WRITERS or any(redirect.writes for redirect in command.redirects)
 
 
 def _runs_what_it_wrote(command: Command, *, named: bool) -> str | None:
-    """``echo … > x; sh x`` runs what the command itself wrote; *named*: a denied program was in what it may be."""
+    """``echo … > x; sh x`` runs what the command itself wrote; *named*: such a program was in what it may be."""
     program = command.program
     by_path = bool(command.words) and "/" in command.words[0]
-    if by_path or program in _OBEYING or (named and program in _programs.INTERPRETERS):
+    obeys = program in _OBEYING and not _read_by_themselves(command)
+    if by_path or obeys or (named and program in _programs.INTERPRETERS):
         return "it may run what it has just written"
     return None
 
@@ -89,30 +107,44 @@ def _exports(command: Command) -> str | None:
     return None
 
 
-def _names_denied(command: Command, text: str, denied: frozenset[str]) -> str | None:
-    """A program that is given a blacklisted one may run it, unless it is known to run nothing."""
+def _names_one_of(command: Command, text: str, programs: frozenset[str]) -> str | None:
+    """A program that is given the name of one of *programs* may run it, unless it is known to run nothing."""
     program = command.program
-    if not denied or program is None or program in _JUDGED_BY_THEMSELVES:
+    if not programs or program is None or program in _JUDGED_BY_THEMSELVES:
         return None
-    if command.stdin and _lexical.mentions(text, denied):
-        return None if _runs_nothing(command) else f"{program} may run what it is sent"
+    if command.stdin and _lexical.mentions(text, programs):
+        quiet = _runs_nothing(command) and not takes_orders(command.words)
+        return None if quiet else f"{program} may run what it is sent"
     given = command.words[1:]
-    if denied.isdisjoint(given) and not any(map(_PARTED.search, given)):
+    if programs.isdisjoint(given) and not any(map(_PARTED.search, given)):
         return None
-    for word in given:
+    for at, word in enumerate(given, 1):
         name = word.rpartition("/")[2].rpartition("=")[2]
-        if name in denied or (_TEXT.search(word) and _mentions(word, program, denied)):
-            return None if _runs_nothing(command) else f"{program} may run what it is given"
+        if name not in programs and not (_TEXT.search(word) and _mentions(word, program, programs)):
+            continue
+        if _runs_nothing(command):
+            return None
+        if at not in _read_by_themselves(command):
+            return f"{program} may run what it is given"
     return None
 
 
-def _mentions(word: str, program: str, denied: frozenset[str]) -> bool:
-    """Whether a text names one of the *denied* programs, maybe right behind the letters of an option: ``-I'rm x'``."""
-    if _lexical.mentions(word, denied):
+def _read_by_themselves(command: Command) -> frozenset[int]:
+    """Which of its words are commands that surely run, and are among all that it runs: ``bash -c 'echo rm'``."""
+    inside = look_inside(command)
+    if inside.hidden:
+        return frozenset()
+    surely = [inner for inner in inside.commands if inner.certain]
+    return frozenset(i for inner in surely for i in range(inner.at, inner.at + len(inner.words or ("",))))
+
+
+def _mentions(word: str, program: str, programs: frozenset[str]) -> bool:
+    """Whether a text names one of *programs*, maybe right behind the letters of an option: ``-I'rm x'``."""
+    if _lexical.mentions(word, programs):
         return True
     if program == "git":  # `look_inside` knows which of its options run something
         return False
-    return word[:1] == "-" and word[1:2] != "-" and word.partition(" ")[0].endswith(tuple(denied))
+    return word[:1] == "-" and word[1:2] != "-" and word.partition(" ")[0].endswith(tuple(programs))
 
 
 def _runs_nothing(command: Command) -> bool:

@@ -266,8 +266,11 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
 
 def _with_inputs(command: Command, runs: Sequence[Run]) -> Iterator[Run]:
     """Those of *runs* that read a file by their input, as if it were an operand: ``cat < a`` may be ``cat a``."""
+    files = command.files
     for run in runs:
-        if files := (run.step.command if run.step is not None else command).files:
+        if run.step is not None:
+            files = run.step.command.files  # and of what that runs in turn, which comes behind it
+        if files:
             yield run._replace(words=[*run.words, *files], certain=False)
 
 

@@ -80,6 +80,8 @@ class Runs:
         if command.words and not inside.commands and not inside.hidden and not command.assignments:
             return [Run(command.words, True, command.program)], True  # as nearly every command
         runs = list(islice(self._of(command, step.folders, 0), _MAX_RUNS + 1))
+        if len(runs) > _MAX_RUNS:
+            self.hide("it runs more than is looked at")
         return runs, len(runs) <= _MAX_RUNS and all(run.words is not _TOO_DEEP for run in runs)
 
     def _of(self, command: Command, folders: Folders, depth: int) -> Iterator[Run]:

@@ -29,6 +29,7 @@ class Rules:
         places: The project, and what else is where.
         base: The folder that relative paths of rules begin in.
         known: What these rules say about commands that were judged before.
+        denied_programs, asked_programs: Those that a rule to deny, or to ask, names.
         has_lines: Whether a rule to deny or to ask is about a whole line as it is written.
         has_sequences: Whether one is about several commands.
     """
@@ -45,10 +46,14 @@ class Rules:
     places: Places
     base: str
     known: Known
+    denied_programs: frozenset[str] = field(init=False)
+    asked_programs: frozenset[str] = field(init=False)
     has_lines: bool = field(init=False)
     has_sequences: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "denied_programs", _programs_of(self.deny, *self.denying))
+        object.__setattr__(self, "asked_programs", _programs_of(self.ask, *self.asking))
         object.__setattr__(self, "has_lines", bool(self.deny.lines or self.ask.lines or self.ask.texts))
         object.__setattr__(self, "has_sequences", bool(self.deny.sequences or self.ask.sequences))
 
@@ -63,12 +68,29 @@ class Rules:
         return self.places.home
 
 
+def _programs_of(*indexes: ShellIndex) -> frozenset[str]:
+    return frozenset[str]().union(*(index.programs for index in indexes))
+
+
 Session: TypeAlias = "Mapping[str, Iterable[tuple[ShellRule, str]]]"  # what people have allowed and denied, by verdict
 
 
 @dataclass(slots=True)
 class Outcome:
-    """The parts of a command, and why there may be more than them."""
+    """
+    What comes of a command.
+
+    Attributes:
+        parts: What it is made of.
+        hidden: Why there may be more than them.
+        asked: Why that may be what a rule asks about, if it is nothing that a rule denies.
+    """
 
     parts: list[Part]
     hidden: str | None
+    asked: str | None = None
+
+    @property
+    def unseen(self) -> str | None:
+        """Why there may be more, whichever list is about it."""
+        return self.hidden or self.asked

@@ -72,6 +72,10 @@ class ShellIndex:
         else:
             self.by_program.setdefault(os.path.basename(program) or program, []).append(rule)  # noqa: PTH119 -- speed
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.by_program or self.wild or self.sequences or self.lines or self.redirecting)
+
     def finish(self) -> None:
         """Collect the programs, once all rules are in."""
         found = {name for name in self.by_program if name}
@@ -133,6 +137,11 @@ class ToolRules:
     @property
     def depends_on_arguments(self) -> bool:
         return bool(self.calls or self.files or self.anywhere)
+
+    @property
+    def is_about_commands(self) -> bool:
+        """Whether any rule is about what a shell would run."""
+        return bool(self.lines or any(file.commands for file in self.files) or (self.shell and not self.shell.is_empty))
 
     def about_commands(self, files: Iterable[Arguments]) -> tuple[ShellIndex, ...]:
         """The rules for single commands; with what *files* of `files` say of commands."""
