@@ -33,6 +33,9 @@ _PROGRAMS = (
     "pnpx | pnpm dlx",
     "node | nodejs",
     "apt | apt-get",
+    "source | .",
+    "declare | typeset",
+    "mapfile | readarray",
 )
 # Sub-commands of one program, each with its other names.
 _SUB_COMMANDS = {

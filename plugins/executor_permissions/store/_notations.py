@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 
 from executor_permissions.judge._call_patterns import split_call
+from executor_permissions.judge._tokenize import OPERATORS, tokenize, unquoted
+from executor_permissions.judge.options import is_known, walk
 
 # Tools of other hosts for files and addresses, and what they call them.
 _FILE_TOOLS = {"read": "file_path", "edit": "file_path", "write": "file_path", "multiedit": "file_path", "glob": "path"}
@@ -27,6 +30,13 @@ _VARIABLE = re.compile(r"\$(?:HOME\b|\{HOME\})")
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 _CLASS = re.compile(r"\[([^\]/]+)\]")
 _ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
+# What stands for whatever is given.
+_PLACE = re.compile(
+    r"<[\w-]+>|\.\.\.|\{\{.*\}\}|\{(?!(?:project|home)\})[A-Za-z]\w*\}|\$[@*]"
+)  # stands for what is given
+_NO_PROGRAM = re.compile(r"[$#%]\Z|-\w|.+[,:]\Z|`.*`\Z|/[^/]+/\Z")
+_SIGNS = "$#%`,:/-"
+_LIKE_SIGNS = frozenset({"Pd", "Pi", "Pf", "Cf", "Zs", "Zl", "Zp"})  # dashes, quotes, blanks, and what is not seen
 _MOST_WRITTEN = 8  # rules that are spelled out instead of one
 
 
@@ -57,10 +67,9 @@ def about_pattern(text: str, *, is_tool: bool) -> str | None:
         plain = _REGULAR_SIGNS.sub("", text).replace(r"\s+", " ").replace(r"\s", " ").replace(".*", "*").strip()
         plain = plain if plain.endswith("*") else f"{plain} *"
         return f"{text!r} is taken as it is written, and no regular expression: write {plain!r}"
-    if call is None:
-        found_in_word = _about_words(text)
-        if found_in_word is not None:
-            return found_in_word
+    in_words = None if call is not None else _about_words(text) or _about_characters(text) or _about_program(text)
+    if in_words is not None:
+        return in_words
     found = _OPTION_CLASS.search(text)
     if found is not None:
         each = [text[: found.start()] + found[1] + letter + text[found.end() :] for letter in found[2][:_MOST_WRITTEN]]
@@ -78,14 +87,57 @@ def _about_words(text: str) -> str | None:
     if len(words) == 1 and text[:1] == "." and text[1:2] not in ("/", ".", ""):
         return f"{text!r} is about a program of this name: write {'*' + text + '*'!r} for what names the file"
     for word in words:
-        if "://" in word or word.startswith("$"):
+        if "://" in word or (word.startswith("$") and word not in ("$@", "$*")):
             continue
         if ("?" in word and word != "?") or (word == "?" and len(words) > 1):
             return f"{text!r} has a '?', which stands for itself: write '*' for any text"
+        if _PLACE.fullmatch(word):
+            return f"{text!r} has {word!r}, which stands for itself: write {text.replace(word, '*')!r}"
         one_of = _ONE_OF.match(word)
         if one_of is not None:
             return f"{text!r} has brackets, which stand for themselves: write {text.replace(one_of[0], '*')!r}"
     return None
+
+
+def _about_characters(text: str) -> str | None:
+    """The same for characters that look like those of commands, and are others: dashes, quotes, blanks, letters."""
+    for character in text if not text.isascii() else "":
+        plain = unicodedata.normalize("NFKC", character)
+        if character.isascii() or not (unicodedata.category(character) in _LIKE_SIGNS or plain.isascii()):
+            continue
+        name = unicodedata.name(character, "which has no name")
+        return f"{text!r} has the character U+{ord(character):04X}, {name}: write it with those of a keyboard"
+    return None
+
+
+def _about_program(text: str) -> str | None:
+    """The same for what is no name of a program, or one that is written otherwise."""
+    program, *words = tokenize(text) or [""]
+    listed = next((word for word in (program, *words) if word.endswith(",") or "*," in word), None)
+    if listed is not None:
+        return f"{text!r} is one rule with {listed!r} in it: write a rule for each"
+    if any(character.isspace() for character in program):
+        return f"{text!r} is about a program with blanks in its name: write {' '.join([unquoted(program), *words])!r}"
+    if _NO_PROGRAM.match(program):
+        name = [] if program[-1] == ":" and words else [program.strip(_SIGNS)]
+        return f"{text!r} is about a program named {program!r}: write {' '.join([*filter(None, name), *words])!r}"
+    alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in program if letter.isalpha()}
+    if "LATIN" in alphabets and len(alphabets) > 1:
+        return f"{text!r} is about a program whose name is not of the letters that it seems to be"
+    if program.lower() in _SHELLS and program != program.lower() and not words:
+        return f"{text!r} is about a tool or program of this name: commands are calls of 'runCommand'"
+    if not is_known(program) and is_known(program.lower()):
+        return f"{text!r} is about another program than {program.lower()!r}, in small letters"
+    return None
+
+
+def about_exact(text: str) -> str | None:
+    """How to write a pattern to deny or to ask that ends in the name of a sub-command: it is about that alone."""
+    words = tokenize(text)
+    found = walk(words) if len(words) > 1 and not OPERATORS.intersection(words) else None
+    if found is None or found.named != len(words) or any(character in text for character in "*<>"):
+        return None
+    return f"{text!r} is about this command without further words: write {text.strip() + ' *'!r} for all of them"
 
 
 def about_tool(text: str) -> str | None:

@@ -19,7 +19,7 @@ from executor_permissions.judge._tokenize import OPERATORS, tokenize
 from executor_permissions.judge._values import guess_kind
 from executor_permissions.judge._wild import open_host
 from executor_permissions.judge.options import is_known
-from executor_permissions.store._notations import about_call, about_path, about_pattern, about_tool
+from executor_permissions.store._notations import about_call, about_exact, about_path, about_pattern, about_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,6 +62,7 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
         for rule in _rules(source):
             trial = _Trial(policy, rule, source.marks(somewhere))
             problem = trial.notation() or _open_host(rule) or trial.problem() or _taken_at_its_word(rule)
+            problem = problem or _exact(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
         for name in source.value.get("limits", {}):
@@ -105,6 +106,12 @@ def _taken_at_its_word(rule: _Rule) -> str | None:
         f"{rule.text!r} covers whatever {program} does with any words: nothing is known here about its options; "
         f"name what it may be given, as in '{program} build *'"
     )
+
+
+def _exact(rule: _Rule) -> str | None:
+    """What a rule to deny, or to ask, leaves out that ends in a sub-command."""
+    denies = rule.list != "whitelist" and rule.path[1] == "patterns" and split_call(rule.text) is None
+    return about_exact(rule.text) if denies else None
 
 
 def _open_host(rule: _Rule) -> str | None:
