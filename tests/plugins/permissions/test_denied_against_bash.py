@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import random
+import select
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -32,7 +34,7 @@ REAL = (
         "tee",
         "head",
     ),
-    *("python3", "perl", "setsid", "stdbuf", "cp", "ln", "base64", "ed", "make"),
+    *("python3", "perl", "setsid", "stdbuf", "cp", "ln", "base64"),
 )
 RULES = ("rm *", "git push *", "curl *", "sudo *", "docker run *", "npm publish *", "chmod 777 *")
 TARGETS = (
@@ -91,8 +93,7 @@ class Lines(random.Random):
         *("while read -r l; do $l; done <<< {}", "echo {} | base64 | base64 -d | sh", "base64 <<< {} | base64 -d | bash"),
         *("xargs -I% sh -c % <<< {}", "env -S {}", "timeout 3 bash -c {}", "exec 3<<< {}; bash <&3", "tee s <<< {}; bash ./s"),
         *("PS4='$('{}')'; set -x; :", "x='a[$('{}')]'; echo $((x))", "x='$('{}')'; echo ${{x@P}}", "BASH_ENV=<(echo {}) bash -c :"),
-        *("sed -n 1e{} a.txt", "perl -e 'system(shift)' {}", "awk 'BEGIN{{system(ARGV[1])}}' {}", "make -s --eval 'a:;'{} a"),
-        *("python3 -c 'import os,sys; os.system(sys.argv[1])' {}", "for i in 1 2; do [ -f s ] && sh s; echo {} > s; done"),
+        "for i in 1 2; do [ -f s ] && sh s; echo {} > s; done",
     )  # fmt: skip
 
     def word(self, word, before):
@@ -164,14 +165,17 @@ class Bash:
         (self.work / "src").mkdir(parents=True)
         (self.work / "a.txt").write_text("one\n")
         self.record.write_bytes(b"")
+        # Whoever is still at work holds the pipe: what runs in the background is waited for, and not taken for the next.
+        reading, writing = os.pipe()
         with subprocess.Popen(
             [self.bin / "bash", "-c", line], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(writing,), start_new_session=True,
         ) as process:  # fmt: skip
-            try:
-                process.wait(SECONDS)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, 9)
+            os.close(writing)
+            ended, _, _ = select.select([reading], [], [], SECONDS)
+            os.close(reading)
+            if not ended:
+                os.killpg(process.pid, signal.SIGKILL)
         calls = self.record.read_text(errors="replace").split("/end/\0")[:-1]
         return [call.split("\0")[:-1] for call in calls]
 
