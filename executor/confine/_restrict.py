@@ -18,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_CREATE, _RESTRICT = 444, 446  # linux/landlock.h; the same numbers on every architecture
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # linux/landlock.h; the same numbers on every architecture
+_PATH_BENEATH, _REFER = 1, 1 << 13  # moving and linking between folders
 SCOPES = 3  # abstract Unix sockets, signals
 _PR_SET_NO_NEW_PRIVS = 38
 SET_SECCOMP, MODE_FILTER = 22, 2  # prctl(2)
@@ -49,15 +50,31 @@ def restrict_this_thread(ruleset: int) -> None:
 
 
 def scope_this_thread() -> None:
-    """Have this thread, and what it starts, signal nobody else and reach no abstract socket. Raises OSError."""
-    attributes = struct.pack("=QQQ", 0, 0, SCOPES)
+    """
+    Have this thread, and what it starts, signal nobody else and reach no abstract socket. Raises OSError.
+
+    Every ruleset refuses to move and to link files between folders unless it has a rule for that, one that says nothing
+    else of files too (landlock(7), LANDLOCK_ACCESS_FS_REFER): that is left to the rulesets of the boxes.
+    """
+    attributes = struct.pack("=QQQ", _REFER, 0, SCOPES)
     ruleset = call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     if ruleset < 0:
         failed("landlock_create_ruleset")
     try:
+        _allow_moving(ruleset)
         restrict_this_thread(ruleset)
     finally:
         os.close(ruleset)
+
+
+def _allow_moving(ruleset: int) -> None:
+    everything = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    try:
+        rule = struct.pack("=Qi", _REFER, everything)
+        if call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0)) < 0:
+            failed("landlock_add_rule")
+    finally:
+        os.close(everything)
 
 
 def give_up_rights(program: bytes) -> None:

@@ -277,6 +277,27 @@ def test_a_box_ends_with_its_command_and_so_does_whatever_left_its_session(proje
     boxed.process.stderr.close()
 
 
+@pytest.mark.parametrize("name", ["read", "wide"])
+def test_under_landlock_files_are_moved_and_linked_between_folders_as_anywhere(project, name, monkeypatch):
+    moved = "import os; os.rename('a/x', 'b/x')"
+    line = f'cd $TMPDIR && mkdir a b && : > a/x && ln a/x b/y && {PYTHON} -c "{moved}" && ls b'
+    if name == "wide":
+        monkeypatch.setattr("executor.confine._start.trials.problem", lambda real: "" if real == "landlock" else "none")
+        line = line.replace("$TMPDIR", ".")
+    profile = Profile("read" if name == "read" else "project", str(project))
+    assert shell(profile, line) == (0, "x\ny\n", "")
+
+
+def test_and_not_out_of_nor_into_what_may_be_written(project, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("as it was")
+    lines = [f"ln {outside}/file b", f"ln a {outside}/a", f"mv a {outside}/a", f"mv {outside}/file b"]
+    for line in lines:
+        assert shell(Profile("read", str(project)), f"cd $TMPDIR && : > a && {line}")[0] == 1
+    assert [path.name for path in outside.iterdir()] == ["file"]
+
+
 def test_what_one_box_ends_is_in_no_other(project):
     """Each slot by itself, and nobody outside."""
     with subprocess.Popen(["sleep", "600"]) as outside:
