@@ -106,14 +106,19 @@ class First:
         stop.held.shutdown(socket.SHUT_RDWR)
         return True
 
+    def kill(self) -> None:
+        """End all that is in the box, which ends with its first process. Not while another thread is in `end`."""
+        if self._watched is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._watched, signal.SIGKILL)
+
     def end(self) -> None:
         """The command is over: end what it left running, and wait for that."""
+        self.kill()
         watched, self._watched = self._watched, None
         if watched is None:
             return
         try:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(watched, signal.SIGKILL)
             ended = select.poll()
             ended.register(watched, select.POLLIN)
             ended.poll(_MOST_SECONDS * 1000)

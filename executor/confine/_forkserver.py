@@ -282,7 +282,7 @@ class Keeper:
         return process
 
     def over(self) -> None:
-        """A command has ended: so does, before another one is started, all that it left running."""
+        """A command has ended, or is to: so does, before another one is started, all that it has begun."""
         if self.ours():
             with contextlib.suppress(OSError):  # it has been ended itself
                 send(self._connection, None)

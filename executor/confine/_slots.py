@@ -66,7 +66,7 @@ class Kept:
         return self._keeper.ours()
 
     def over(self) -> None:
-        """The command has ended: end what it left running."""
+        """The command has ended, or is to end: end all that is in the box."""
         self._keeper.over()
 
     def close(self) -> None:

@@ -143,7 +143,9 @@ class _Child:
             raise ToolFailedError(f"What the process that ran the tool said cannot be read: {error}") from error
 
     def kill(self) -> None:
-        """End the process and what it has started."""
+        """End the process and what it has started; in a box also what left its session, which may hold its pipe."""
+        if self._boxed is not None:
+            self._boxed.end()
         if self._process.poll() is None or sys.platform != "win32":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if sys.platform == "win32":

@@ -73,15 +73,19 @@ class ProcessGroup:
         process: A process that was started with `OWN_SESSION` and `CREATION_FLAGS`.
         in_front: Whether that only stands before the command: it starts it, waits for it, and exits as it does, with
             128 and the number for a signal.
+        end_box: Ends all that is in the command's box, if it has one.
 
     Attributes:
         reaped: Whether the command has exited, and is no zombie any more.
         exit_code: As `reap` says.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], *, in_front: bool = False) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], *, in_front: bool = False, end_box: Callable[[], None] | None = None
+    ) -> None:
         self.pid = process.pid
         self._in_front = in_front
+        self._end_box = end_box
         self._process = process
         # Guards the three flags, and that no signal is sent once the number may belong to somebody else. Reentrant,
         # because a signal handler may stop the command while the interrupted thread is in here.
@@ -100,6 +104,15 @@ class ProcessGroup:
             if not self._known:
                 self._known, self.exit_code = True, code
                 self._process.wait()
+
+    def wait_in_thread(self, then: Callable[[], None]) -> None:
+        """Have a thread `wait`, and call *then*. Raises RuntimeError: there is no thread to be had."""
+
+        def wait() -> None:
+            self.wait()
+            then()
+
+        threading.Thread(target=wait, name=f"executor-shell-wait-{self.pid}", daemon=True).start()
 
     def reap(self) -> int | None:
         """
@@ -161,9 +174,15 @@ class ProcessGroup:
                 self._send(TERMINATE)
 
     def kill(self) -> None:
-        """End all members. Any thread may."""
+        """
+        End all members. Any thread may.
+
+        Members are found one by one, and what starts others all the time is not caught so; its box ends it.
+        """
         with self._lock:
             self._terminated = True
+            if self._end_box is not None and not self._released:
+                self._end_box()
             self._send(KILL)
 
     def release(self) -> None:

@@ -159,7 +159,7 @@ class Execution:
         self._started = started = start(self._request, marks, self.terminal.far if self.terminal is not None else None)
         self._process = process = started.process
         in_front = started.box is not None and started.box.mechanism == "bubblewrap"
-        self._group = ProcessGroup(process, in_front=in_front)
+        self._group = ProcessGroup(process, in_front=in_front, end_box=started.end)
         self._watch_exit(process)
         if self.terminal is None:
             self._follow_pipe("stdout", process.stdout)
@@ -218,14 +218,7 @@ class Execution:
 
     def _watch_exit(self, process: subprocess.Popen[bytes]) -> None:
         if not self._watch(process.pid, self._reap):
-            self._wait_in_thread(process)
-
-    def _wait_in_thread(self, process: subprocess.Popen[bytes]) -> None:
-        def wait() -> None:
-            self._group.wait()
-            self._bell.ring()
-
-        threading.Thread(target=wait, name=f"executor-shell-wait-{process.pid}", daemon=True).start()
+            self._group.wait_in_thread(self._bell.ring)
 
     def _answer_bell(self) -> None:
         self._bell.hush()
@@ -354,14 +347,14 @@ class Execution:
             stack.callback(self._close_watched)
             for pipe in self._pipes:
                 stack.callback(pipe.close)
-            if self._process is not None:
-                stack.callback(self._let_go, self._process)
+            if self._started is not None:
+                stack.callback(self._let_go, self._started)
 
     def _close_watched(self) -> None:
         while self._watched:
             os.close(self._watched.pop())
 
-    def _let_go(self, process: subprocess.Popen[bytes]) -> None:
+    def _let_go(self, started: Started) -> None:
         for pipe in self._open:
             self._selector.unregister(pipe)  # listening is over
         try:
@@ -370,11 +363,15 @@ class Execution:
                 self._gone_within(KILL_WAIT)
         finally:
             self._group.release()
-            if not self._group.reaped:
-                self._wait_in_thread(process)  # stuck in the system: no zombie once it comes back
-            elif self._started is not None:
-                self._started.close()
+            self._close_box(started)
             self.over.set()
+
+    def _close_box(self, started: Started) -> None:
+        if not self._group.reaped:  # stuck in the system: no zombie once it comes back
+            with contextlib.suppress(RuntimeError):  # no thread is to be had
+                self._group.wait_in_thread(started.close)
+                return
+        started.close()
 
     def outcome(self) -> dict[str, Any]:
         """

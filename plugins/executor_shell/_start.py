@@ -71,6 +71,10 @@ class Started(Protocol):
     @property
     def box(self) -> Box | None: ...
 
+    def end(self) -> None:
+        """End all that is in the box, where that can be done at one stroke."""
+        ...
+
     def close(self) -> None:
         """The process has ended: free what its box held."""
         ...
@@ -82,6 +86,9 @@ class _Free:
 
     process: subprocess.Popen[bytes]
     box: Box | None = None
+
+    def end(self) -> None:
+        """Nothing is in a box."""
 
     def close(self) -> None:
         """Nothing is held."""

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -275,3 +276,20 @@ def inherited(world):
     yield
     for descriptor in descriptors:
         os.close(descriptor)
+
+
+@pytest.fixture
+def held(tmp_path):
+    """Whether nobody holds ``held`` open for reading any more, once that is so; within ten seconds."""
+    path = tmp_path / "held"
+    os.mkfifo(path)
+    first, ours = os.open(path, os.O_RDONLY | os.O_NONBLOCK), os.open(path, os.O_WRONLY)
+    os.close(first)
+
+    def let_go():
+        ends = select.poll()
+        ends.register(ours, select.POLLERR)
+        return bool(ends.poll(10_000))
+
+    yield let_go
+    os.close(ours)

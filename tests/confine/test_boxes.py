@@ -277,6 +277,23 @@ def test_a_box_ends_with_its_command_and_so_does_whatever_left_its_session(proje
     boxed.process.stderr.close()
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_box_is_ended_at_one_stroke_while_its_command_runs_and_no_other_is(project, name):
+    profile = Profile(name, str(project))
+    command = ["bash", "-c", f'{PYTHON} -c "$1" & wait; exec sleep 600', "bash", DAEMON]
+    boxed = start(profile, command, **PIPES)
+    assert boxed.process.stdout.readline() == b"up\n"
+    boxed.end()
+    boxed.process.communicate(timeout=60)  # until nobody holds the pipes
+    boxed.close()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as outside:
+        another = start(profile, ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        boxed.end()  # that one may be where this one was
+        assert another.process.communicate(b"still there", timeout=60)[0] == b"still there"
+        another.close()
+        assert outside.poll() is None
+
+
 @pytest.mark.parametrize("name", ["read", "wide"])
 def test_under_landlock_files_are_moved_and_linked_between_folders_as_anywhere(project, name, monkeypatch):
     moved = "import os; os.rename('a/x', 'b/x')"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 
 import pytest
 
@@ -127,6 +128,32 @@ def test_nor_when_the_command_is_cancelled(run, name, no_grace):
     with pytest.raises(ToolCancelledError) as caught:
         run(name, f"{LEAVES} echo now; sleep 600")
     assert caught.value.result["signal"] == "SIGTERM"
+
+
+@pytest.mark.parametrize("threads", [True, False])
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_a_box_is_ended_also_where_the_end_of_its_command_is_not_seen_in_time(run, held, monkeypatch, name, threads):
+    """As on a machine that is busy with what the command has started."""
+    monkeypatch.setattr("executor_shell._group._escaped", lambda _: [])
+    for wait in ("GRACE", "KILL_WAIT", "DRAIN_LIMIT"):
+        monkeypatch.setattr(f"executor_shell._run.{wait}", 0.0)
+    stuck = []
+    if not threads:
+        monkeypatch.setattr("executor_shell._group.ProcessGroup.wait_in_thread", lambda *told: _no_thread(stuck, *told))
+    left = "trap '' TERM; exec < held; echo now; exec sleep 600 > /dev/null 2>&1"
+    with pytest.raises(ToolCancelledError):
+        run(name, f"trap '' TERM; setsid sh -c \"{left}\" & wait; sleep 600")
+    assert held()
+    for group in stuck:
+        group.wait()
+    for thread in threading.enumerate():
+        if thread.name.startswith("executor-shell-wait"):
+            thread.join(30)
+
+
+def _no_thread(stuck, group, _then):
+    stuck.append(group)
+    raise RuntimeError("can't start new thread")
 
 
 def test_a_box_that_is_required_and_cannot_be_had_runs_nothing(run, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ RAW = Path(__file__).parents[1] / "mcp" / "raw_server.py"
 def tools(tmp_path, monkeypatch):
     """A module of tools that another process can import."""
     (tmp_path / "boxed_tools.py").write_text("""
-import os, socket
+import os, signal, socket
 from dataclasses import dataclass
 from executor import Image, Text, current_call
 from executor.values import OutputChunk
@@ -125,6 +125,17 @@ def own_error(args):
 
 def odd(args):
     return Says((str, ("x",)))
+
+def leaves(args):
+    told, tells = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        os.open(args["path"], os.O_RDONLY)
+        os.write(tells, b"x")
+        signal.pause()
+    os.read(told, 1)
+    current_call().emit("here")
+    signal.pause()
 
 def stuck(args):
     current_call().emit("here")
@@ -239,6 +250,16 @@ def test_it_is_ended_like_any_other(executor, tools, project, confine):
     result = executor.call(ToolCall("1", "stuck"), on_output=lambda _: (heard.set(), token.cancel()), cancel=token)
     assert heard.is_set()
     assert result.kind == "cancelled"
+
+
+@pytest.mark.parametrize("confine", ["read", "project"])
+def test_what_has_left_its_session_is_ended_with_it(executor, tools, project, tmp_path, held, confine):
+    register(executor, tools.leaves, confine)
+    token = CancelToken()
+    call = ToolCall("1", "leaves", {"path": str(tmp_path / "held")})
+    made = executor.submit(call, on_output=lambda _: token.cancel(), cancel=token)
+    assert made.result(timeout=20).kind == "cancelled"
+    assert held()
 
 
 def test_the_policy_says_which_files_it_may_not_read(tools, project, tmp_path):
