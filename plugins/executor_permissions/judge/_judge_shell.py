@@ -138,13 +138,12 @@ class ShellJudge:
 
     def _outcome(self, parts: list[Part], judged: list[tuple[Step, list[Run]]], text: str) -> Outcome:
         """What comes of the *parts* of *text*, and of what may be in that besides what was *judged*."""
-        denied_programs, asked_programs = self.rules.denied_programs, self.rules.asked_programs
-        found = hidden_in(judged, text, denied_programs, in_order=self._in_order)
-        if found is not None:
-            self._runs.hide(found)
-        elif not asked_programs <= denied_programs:
-            return Outcome(parts, self._runs.hidden, hidden_in(judged, text, asked_programs, in_order=self._in_order))
-        return Outcome(parts, self._runs.hidden)
+        unseen = hidden_in(judged, text, self.rules.named_programs, in_order=self._in_order)
+        if unseen is not None:
+            found = hidden_in(judged, text, self.rules.denied_programs, in_order=self._in_order)
+            if found is not None:
+                self._runs.hide(found)
+        return Outcome(parts, self._runs.hidden, unseen)
 
     def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
         """Judge each of *judged*, of which each is run behind those in front of it, or if not *in_order* behind all."""

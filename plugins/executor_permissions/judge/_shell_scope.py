@@ -29,7 +29,7 @@ class Rules:
         places: The project, and what else is where.
         base: The folder that relative paths of rules begin in.
         known: What these rules say about commands that were judged before.
-        denied_programs, asked_programs: Those that a rule to deny, or to ask, names.
+        denied_programs, named_programs: Those that a rule to deny names, and those that one to deny or to ask does.
         has_lines: Whether a rule to deny or to ask is about a whole line as it is written.
         has_sequences: Whether one is about several commands.
     """
@@ -47,13 +47,13 @@ class Rules:
     base: str
     known: Known
     denied_programs: frozenset[str] = field(init=False)
-    asked_programs: frozenset[str] = field(init=False)
+    named_programs: frozenset[str] = field(init=False)
     has_lines: bool = field(init=False)
     has_sequences: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "denied_programs", _programs_of(self.deny, *self.denying))
-        object.__setattr__(self, "asked_programs", _programs_of(self.ask, *self.asking))
+        object.__setattr__(self, "named_programs", self.denied_programs | _programs_of(self.ask, *self.asking))
         object.__setattr__(self, "has_lines", bool(self.deny.lines or self.ask.lines or self.ask.texts))
         object.__setattr__(self, "has_sequences", bool(self.deny.sequences or self.ask.sequences))
 
@@ -83,7 +83,7 @@ class Outcome:
     Attributes:
         parts: What it is made of.
         hidden: Why there may be more than them.
-        asked: Why that may be what a rule asks about, if it is nothing that a rule denies.
+        asked: Why that may be what a rule denies or asks about.
     """
 
     parts: list[Part]

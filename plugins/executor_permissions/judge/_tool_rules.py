@@ -74,7 +74,8 @@ class ShellIndex:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.by_program or self.wild or self.sequences or self.lines or self.redirecting)
+        """Whether no rule of a policy is in it: those about the policy's own commands are not in `programs`."""
+        return not (self.programs or self.wild or self.sequences or self.lines or self.redirecting)
 
     def finish(self) -> None:
         """Collect the programs, once all rules are in."""
