@@ -87,6 +87,7 @@ class TestLeftRunning:
     def test_one_that_cannot_be_ended_is_told_of(self, run, monkeypatch, watch):
         ends = []
         monkeypatch.setattr(_group.ProcessGroup, "_send", lambda self, number: ends.append(number))
+        monkeypatch.setattr("executor.confine._start.Boxed.end", lambda self: None)
         monkeypatch.setattr(_run, "GRACE", 0.01)
         monkeypatch.setattr(_run, "KILL_WAIT", 0.01)
         result = run("sleep 1000 > /dev/null 2>&1 & echo $!")
