@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import paths
 from executor_permissions.judge._globs import STAR, TreeWildcard, escaped
-from executor_permissions.judge._judge_call import READING_TOOLS
 from executor_permissions.judge._overlap import may_meet
 from executor_permissions.judge._paths import Place
-from executor_permissions.judge._rules import OWN_FILES
+from executor_permissions.judge._rules import OWN_FILES, READING_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

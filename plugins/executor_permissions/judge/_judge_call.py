@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from executor import Decision
 from executor_permissions.judge._path_texts import is_plain, may_be_one, may_become, places_of
 from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._rules import OURS, OWN_FILES
+from executor_permissions.judge._rules import OURS, OWN_FILES, READING_TOOLS
 from executor_permissions.judge._scene import ABSENT
 from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
 from executor_permissions.judge._values import PATH_NAMES, anywhere, guess_kind, scalars
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge._tool_rules import Arguments, ToolRules
     from executor_permissions.judge._verdicts import Granted, Grants
 
-READING_TOOLS = frozenset(
-    {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
-)
 _VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
 _BASES = frozenset(
     "cwd workdir workingdir workingdirectory chdir root rootdir rootpath rootfolder rootdirectory base basedir basepath"

@@ -34,6 +34,9 @@ KINDS: dict[str, dict[str, str]] = {
 OURS = frozenset(KINDS) - {"cli_based_tool"}  # they take a path as it is written
 # What a whitelist may name together: the tools of one server, and those of one service.
 WHOLE_SERVER = re.compile(r"(?:mcp__(?:(?!__)[A-Za-z0-9_.-])+__|[A-Za-z0-9_.-]+:)\*\Z")
+READING_TOOLS = frozenset(
+    {"readFile", "listFiles", "searchFiles", "read_file", "list_files", "search_files", "list_directory"}
+)
 OWN_FILES = "(the policy's own files)"  # what is told in place of a rule about them
 NO_PROJECT = "/dev/null/no-project"  # stands for a project where there is none: no file has such a path, or can get it
 _HOME = re.compile(r"\A(?:\$HOME|\$\{HOME\})(?=/|\Z)")
