@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from executor_permissions.ask._channels import CallbackChannel, QueueChannel
     from executor_permissions.ask._files import FileChannel
     from executor_permissions.ask._webhook import WebhookChannel
-    from executor_permissions.judge._rules import Part
+    from executor_permissions.judge.rules._rules import Part
     from executor_permissions.store._grants import Grant
     from executor_permissions.store._load import Policy, policy_file
 
@@ -47,7 +47,7 @@ _HOMES = {
     "Desk": "_desk",
     "FileChannel": "ask._files",
     "Grant": "store._grants",
-    "Part": "judge._rules",
+    "Part": "judge.rules._rules",
     "PermissionPlugin": "_plugin",
     "Policy": "store._load",
     "QueueChannel": "ask._channels",

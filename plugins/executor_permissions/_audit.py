@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from executor_permissions.judge._rules import Part
+from executor_permissions.judge.rules._rules import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from executor_permissions.ask._caller import agent_of, conversation_of, defaults
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._limits import beyond, limits_of
+from executor_permissions.judge.rules._limits import beyond, limits_of
 from executor_permissions.store._grants import GrantView
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from executor import Approval, Channel, Tool
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._suspensions import Everybody, Suspension
-    from executor_permissions.judge._rules import Part
+    from executor_permissions.judge.rules._rules import Part
     from executor_permissions.store._grants import Grant
     from executor_permissions.store._sessions import SessionRules
 

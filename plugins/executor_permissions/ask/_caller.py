@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from executor import CurrentCall, Tool
     from executor_permissions.judge._judge import Defaults
-    from executor_permissions.judge._paths import Resolve
+    from executor_permissions.judge.paths._paths import Resolve
 
 
 def agent_of(context: Mapping[str, Any] | None) -> str | None:

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from executor.approval import copy_arguments, to_text
 from executor.errors import PermissionConfigError
-from executor_permissions.judge import _programs, _shell
-from executor_permissions.judge._globs import STAR, escaped
-from executor_permissions.judge._lexical import has_hidden_characters
-from executor_permissions.judge._peel import peeled
-from executor_permissions.judge._rules import shell_rule
-from executor_permissions.judge._tokenize import tokenize
-from executor_permissions.judge._tokens import TokenPattern
-from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._words import Unknown, program_of
-from executor_permissions.judge.options import read_only_words
+from executor_permissions.judge.bash import _shell
+from executor_permissions.judge.bash._words import Unknown, program_of
+from executor_permissions.judge.options import _programs, read_only_words
+from executor_permissions.judge.paths._globs import STAR, escaped
+from executor_permissions.judge.paths._lexical import has_hidden_characters
+from executor_permissions.judge.rules._rules import shell_rule
+from executor_permissions.judge.rules._tokenize import tokenize
+from executor_permissions.judge.rules._tokens import TokenPattern
+from executor_permissions.judge.runs._peel import peeled
+from executor_permissions.judge.runs._unwrap import look_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from executor import Decision, ToolCall
-    from executor_permissions.judge._rules import Part, Places
-    from executor_permissions.judge._tool_rules import ShellRule
     from executor_permissions.judge._verdicts import Granted, Grants, Meaning
+    from executor_permissions.judge.rules._rules import Part, Places
+    from executor_permissions.judge.rules._tool_rules import ShellRule
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
 

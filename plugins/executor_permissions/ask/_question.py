@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from executor.approval import Approvals
     from executor_permissions.ask._offer import Bound, Offer
     from executor_permissions.judge._judge import Defaults
-    from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._verdicts import Grants
+    from executor_permissions.judge.paths._paths import Resolve
     from executor_permissions.store._load import Policy
 
 

@@ -15,8 +15,8 @@ from executor_permissions.ask._caller import agent_of
 from executor_permissions.ask._choose import terminal_channel
 from executor_permissions.ask._suspensions import Suspensions
 from executor_permissions.ask._told import SHUT_DOWN, refusal, suspended
-from executor_permissions.judge._limits import LimitCounts
 from executor_permissions.judge._verdicts import method_of_grant
+from executor_permissions.judge.rules._limits import LimitCounts
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, new_grant_id
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from executor.approval import counted, in_order, to_text, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from executor_permissions.judge._rules import Part
+    from executor_permissions.judge.rules._rules import Part
 
 _VALUE_LIMIT = 2000
 _PART_LIMIT = 300

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from executor.cli import App, CliError, Group, for_people, json_option, pass_app, terminal_session
-from executor_permissions.judge._rules import Placeholders
+from executor_permissions.judge.rules._rules import Placeholders
 from executor_permissions.store._grants import GrantBook
 from executor_permissions.store._load import default_state_dir, find_project
 

@@ -29,7 +29,7 @@ from executor.cli import (
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import add_rule, files, remove_rule, rules_of, settings_of
-from executor_permissions.judge._rules import NO_PROJECT
+from executor_permissions.judge.rules._rules import NO_PROJECT
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import key_of, policy_file, project_file
 from executor_permissions.store._own_tests import expanded
@@ -38,7 +38,7 @@ from executor_permissions.store._trust import Trust
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from executor_permissions.judge._rules import ListName
+    from executor_permissions.judge.rules._rules import ListName
     from executor_permissions.store._load import Policy
 
 

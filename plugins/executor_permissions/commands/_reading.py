@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from executor_permissions.judge._call_patterns import split_call
-from executor_permissions.judge._rules import KINDS
-from executor_permissions.judge._tokenize import OPERATORS, tokenize
-from executor_permissions.judge._values import guess_kind
+from executor_permissions.judge.rules._call_patterns import split_call
+from executor_permissions.judge.rules._rules import KINDS
+from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize
+from executor_permissions.judge.rules._values import guess_kind
 
 _WHAT = {"whitelist": "allows", "blacklist": "forbids", "ask": "asks every time about"}
 

@@ -6,21 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
-from executor_permissions.judge._json_texts import may_be_odd
 from executor_permissions.judge._judge_call import CallJudge, Plan
-from executor_permissions.judge._meanings import Meanings, is_shell
-from executor_permissions.judge._rules import (
-    KINDS,
-    LISTS,
-    ListName,
-    Part,
-    Places,
-    RuleList,
-    Section,
-)
-from executor_permissions.judge._scene import Scene
-from executor_permissions.judge._tool_rules import ShellIndex
-from executor_permissions.judge._values import PATH_NAMES
 from executor_permissions.judge._verdicts import (
     Granted,
     Grants,
@@ -34,16 +20,30 @@ from executor_permissions.judge._verdicts import (
     denied_part,
     first_with_rule,
 )
+from executor_permissions.judge.rules._json_texts import may_be_odd
+from executor_permissions.judge.rules._meanings import Meanings, is_shell
+from executor_permissions.judge.rules._rules import (
+    KINDS,
+    LISTS,
+    ListName,
+    Part,
+    Places,
+    RuleList,
+    Section,
+)
+from executor_permissions.judge.rules._scene import Scene
+from executor_permissions.judge.rules._tool_rules import ShellIndex
+from executor_permissions.judge.rules._values import PATH_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor_permissions.judge._file_rules import FileRules
-    from executor_permissions.judge._limits import Limit
-    from executor_permissions.judge._links import Links
-    from executor_permissions.judge._paths import Resolve
     from executor_permissions.judge._shell_scope import Outcome, Rules
-    from executor_permissions.judge._tool_rules import Arguments
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.paths._paths import Resolve
+    from executor_permissions.judge.rules._file_rules import FileRules
+    from executor_permissions.judge.rules._limits import Limit
+    from executor_permissions.judge.rules._tool_rules import Arguments
 
     Defaults = Callable[[], Mapping[str, Any]]
 
@@ -95,7 +95,7 @@ class Judge:
     def _files(self) -> FileRules:
         """What the blacklist keeps from the file tools, and the policy's own files."""
         if self._kept is None:
-            from executor_permissions.judge._file_rules import file_rules
+            from executor_permissions.judge.rules._file_rules import file_rules
 
             named = {*KINDS, *self._meanings.kinds, *_FILE_TOOLS["readFile"], *_FILE_TOOLS["writeFile"]}
             tools = {name for name in named if not self.is_shell_tool(name)}

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
-from executor_permissions.judge._path_texts import is_plain, may_be_one, may_become, places_of
-from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._rules import OURS, OWN_FILES, READING_TOOLS
-from executor_permissions.judge._scene import ABSENT
-from executor_permissions.judge._through_links import folders_of_line, through_links, words_of_line
-from executor_permissions.judge._values import PATH_NAMES, anywhere, guess_kind, scalars
 from executor_permissions.judge._verdicts import allowed_part, asked_part, decided, denied_part, maybe_denied_part
+from executor_permissions.judge.paths._path_texts import is_plain, may_be_one, may_become, places_of
+from executor_permissions.judge.paths._paths import UnclearPathError, under
+from executor_permissions.judge.paths._through_links import folders_of_line, through_links, words_of_line
+from executor_permissions.judge.rules._rules import OURS, OWN_FILES, READING_TOOLS
+from executor_permissions.judge.rules._scene import ABSENT
+from executor_permissions.judge.rules._values import PATH_NAMES, anywhere, guess_kind, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from executor_permissions.judge._fitting import Match
-    from executor_permissions.judge._rules import Places
-    from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules
-    from executor_permissions.judge._tool_rules import Arguments, ToolRules
     from executor_permissions.judge._verdicts import Granted, Grants
+    from executor_permissions.judge.rules._fitting import Match
+    from executor_permissions.judge.rules._rules import Places
+    from executor_permissions.judge.rules._scene import Scene
+    from executor_permissions.judge.rules._tool_rules import Arguments, ToolRules
 
 _VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
 _BASES = frozenset(

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _broad, _lexical, _programs, _shell
-from executor_permissions.judge._editors import EDITORS
-from executor_permissions.judge._findings import Finding
-from executor_permissions.judge._handed_on import handed_on
-from executor_permissions.judge._peel import parts_of
-from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_cover import Cover
-from executor_permissions.judge._shell_fed import changes_listed, names_in, obeys, secret_in, sent_to
-from executor_permissions.judge._shell_files import Operands
-from executor_permissions.judge._shell_hides import hidden_in
 from executor_permissions.judge._shell_rules import (
     Judged,
     StepRules,
@@ -23,25 +14,35 @@ from executor_permissions.judge._shell_rules import (
     remembered,
     told_words,
 )
-from executor_permissions.judge._shell_runs import Run, Runs, in_one
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
-from executor_permissions.judge._shell_search import LOOKING, Searches
-from executor_permissions.judge._shell_sent import may_send_options
 from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
 from executor_permissions.judge._why import not_spelled_out
-from executor_permissions.judge._words import Command, Reading
-from executor_permissions.judge.options import kind_of
+from executor_permissions.judge.bash import _broad, _shell
+from executor_permissions.judge.bash._words import Command, Reading
+from executor_permissions.judge.files._files import Operands
+from executor_permissions.judge.files._findings import Finding
+from executor_permissions.judge.files._search import LOOKING, Searches
+from executor_permissions.judge.options import _programs, kind_of
+from executor_permissions.judge.options._editors import EDITORS
+from executor_permissions.judge.paths import _lexical
+from executor_permissions.judge.rules._rules import Part
+from executor_permissions.judge.runs._fed import changes_listed, names_in, obeys, secret_in, sent_to
+from executor_permissions.judge.runs._handed_on import handed_on
+from executor_permissions.judge.runs._hides import hidden_in
+from executor_permissions.judge.runs._peel import parts_of
+from executor_permissions.judge.runs._runs import Run, Runs, in_one
+from executor_permissions.judge.runs._sent import may_send_options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._fitting import Match
-    from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_opened import Opened
-    from executor_permissions.judge._shell_tracked import TrackedFiles
-    from executor_permissions.judge._syntax import Script
-    from executor_permissions.judge._walk import Step
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._syntax import Script
+    from executor_permissions.judge.bash._walk import Step
+    from executor_permissions.judge.files._tracked import TrackedFiles
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._fitting import Match
 
 # Loops, pipelines and commands in the background: what stands behind may run before. Each way begins with a character,
 # which is found fast, and looks back from behind it.
@@ -288,7 +289,7 @@ class ShellJudge:
             self._others.append(run.words)
             return None
         if self._tracked is None:
-            from executor_permissions.judge._shell_tracked import TrackedFiles
+            from executor_permissions.judge.files._tracked import TrackedFiles
 
             self._tracked = TrackedFiles(self.rules.files, self._links, self._others, in_order=self._in_order)
         tracked = self._tracked.shown(run.words, folders)
@@ -360,7 +361,7 @@ class ShellJudge:
 
 def _written(run: Run, text: str) -> list[str]:
     """The files that *run* may write when it is sent *text*."""
-    from executor_permissions.judge._shell_scripts import written_by  # for those that obey one
+    from executor_permissions.judge.files._scripts import written_by  # for those that obey one
 
     if changes_listed([run]):
         return names_in(text)

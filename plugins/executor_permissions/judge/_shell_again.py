@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge._judge_shell import ShellJudge
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_scope import Outcome, Rules, Session
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.paths._links import Links
 
 _ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
 

@@ -7,22 +7,22 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions.judge import _programs
-from executor_permissions.judge._links import Links
-from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._plain_value import words_of
-from executor_permissions.judge._rules import Part
 from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_scope import Outcome
-from executor_permissions.judge._split_words import MAX_PARTS
-from executor_permissions.judge._values import scalars
 from executor_permissions.judge._verdicts import asked_part, denied_part
+from executor_permissions.judge.bash._split_words import MAX_PARTS
+from executor_permissions.judge.options import _programs
+from executor_permissions.judge.paths._links import Links
+from executor_permissions.judge.paths._paths import UnclearPathError, under
+from executor_permissions.judge.rules._plain_value import words_of
+from executor_permissions.judge.rules._rules import Part
+from executor_permissions.judge.rules._values import scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from executor_permissions.judge._scene import Scene
     from executor_permissions.judge._shell_scope import Rules, Session
+    from executor_permissions.judge.rules._scene import Scene
 
 CWD_NAMES = frozenset("cwd workdir workingdir workingdirectory currentdirectory dir directory chdir cd folder".split())
 _APPENDED_NAMES = frozenset(

@@ -6,29 +6,28 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge import _programs
-from executor_permissions.judge._expand import ANYWHERE
-from executor_permissions.judge._git_links import holds_repositories
-from executor_permissions.judge._moves import OWN_VARIABLE, READ_VALUES, read_names
-from executor_permissions.judge._paths import UnclearPathError, under
-from executor_permissions.judge._public import with_public_words
-from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_links import MAKERS, LinkMakers
-from executor_permissions.judge._shell_places import Destinations, looks_at_the_tree
-from executor_permissions.judge._words import KNOWN, Number
-from executor_permissions.judge.options import kind_of
+from executor_permissions.judge.bash._expand import ANYWHERE
+from executor_permissions.judge.bash._moves import OWN_VARIABLE, READ_VALUES, read_names
+from executor_permissions.judge.bash._public import with_public_words
+from executor_permissions.judge.bash._words import KNOWN, Number
+from executor_permissions.judge.files._made_links import MAKERS, LinkMakers
+from executor_permissions.judge.files._places import Destinations, looks_at_the_tree
+from executor_permissions.judge.git._links import holds_repositories
+from executor_permissions.judge.options import _programs, kind_of
+from executor_permissions.judge.paths._paths import UnclearPathError, under
+from executor_permissions.judge.rules._rules import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._links import Links
-    from executor_permissions.judge._shell_places import Use
     from executor_permissions.judge._shell_rules import Judged, Way
     from executor_permissions.judge._shell_scope import Rules
-    from executor_permissions.judge._tokens import TokenPattern
-    from executor_permissions.judge._walk import Step
-    from executor_permissions.judge._words import Command
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._walk import Step
+    from executor_permissions.judge.bash._words import Command
+    from executor_permissions.judge.files._places import Use
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._tokens import TokenPattern
 
 _COUNT = re.compile(r"[0-9]{1,3}\Z")
 _FROM_ELSEWHERE = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote", "submodule"})

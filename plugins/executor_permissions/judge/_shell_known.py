@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._links import Seen
     from executor_permissions.judge._shell_rules import Judged
     from executor_permissions.judge._shell_scope import Outcome
-    from executor_permissions.judge._walk import Step
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._walk import Step
+    from executor_permissions.judge.paths._links import Seen
 
 _MOST_KEPT = 512  # commands, and scripts
 _LONGEST_KEPT = 1000  # characters of a command whose judgement is kept

@@ -10,25 +10,25 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._expand import ANYWHERE
-from executor_permissions.judge._paths import LONGEST_PATH
-from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_links import MAKERS, LinkMakers
 from executor_permissions.judge._shell_rules import part_of_finding
-from executor_permissions.judge._shell_scripts import files_of
 from executor_permissions.judge._verdicts import maybe_denied_part
-from executor_permissions.judge._words import NO_FILES, Redirect
+from executor_permissions.judge.bash._expand import ANYWHERE
+from executor_permissions.judge.bash._words import NO_FILES, Redirect
+from executor_permissions.judge.files._made_links import MAKERS, LinkMakers
+from executor_permissions.judge.files._scripts import files_of
 from executor_permissions.judge.options import walk
+from executor_permissions.judge.paths._paths import LONGEST_PATH
+from executor_permissions.judge.rules._rules import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._links import Links
-    from executor_permissions.judge._shell_files import Operands
-    from executor_permissions.judge._shell_runs import Run, Runs
     from executor_permissions.judge._shell_scope import Rules
-    from executor_permissions.judge._walk import Step
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._walk import Step
+    from executor_permissions.judge.files._files import Operands
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.runs._runs import Run, Runs
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _REMOTE = frozenset({"ssh", "slogin"})  # the files of the other machine are other ones

@@ -7,18 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from executor_permissions.judge._expand import ANYWHERE
-from executor_permissions.judge._from_project import from_project
-from executor_permissions.judge._other_names import has_other_name, other_names
-from executor_permissions.judge._paths import UnclearPathError
-from executor_permissions.judge._peel import parts_of
-from executor_permissions.judge._public import with_public_words
-from executor_permissions.judge._rules import Part
-from executor_permissions.judge._shell_places import Use, uses_of
-from executor_permissions.judge._shell_runs import Run, Runs
-from executor_permissions.judge._through_links import through_links
-from executor_permissions.judge._tokens import operands_of
-from executor_permissions.judge._urls import spelled_out, with_unknown_addresses
 from executor_permissions.judge._verdicts import (
     allowed_part,
     asked_part,
@@ -26,19 +14,31 @@ from executor_permissions.judge._verdicts import (
     maybe_denied_part,
     told_of_grant,
 )
-from executor_permissions.judge._words import KNOWN
+from executor_permissions.judge.bash._expand import ANYWHERE
+from executor_permissions.judge.bash._public import with_public_words
+from executor_permissions.judge.bash._words import KNOWN
+from executor_permissions.judge.files._places import Use, uses_of
+from executor_permissions.judge.paths._paths import UnclearPathError
+from executor_permissions.judge.paths._through_links import through_links
+from executor_permissions.judge.rules._from_project import from_project
+from executor_permissions.judge.rules._rules import Part
+from executor_permissions.judge.rules._tokens import operands_of
+from executor_permissions.judge.rules._urls import spelled_out, with_unknown_addresses
+from executor_permissions.judge.runs._other_names import has_other_name, other_names
+from executor_permissions.judge.runs._peel import parts_of
+from executor_permissions.judge.runs._runs import Run, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from executor_permissions.judge._expand import Folders
-    from executor_permissions.judge._findings import Finding
-    from executor_permissions.judge._links import Links
     from executor_permissions.judge._shell_scope import Rules
-    from executor_permissions.judge._tokens import TokenPattern
-    from executor_permissions.judge._tool_rules import ShellIndex, ShellRule
-    from executor_permissions.judge._walk import Step
-    from executor_permissions.judge._words import Command
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._walk import Step
+    from executor_permissions.judge.bash._words import Command
+    from executor_permissions.judge.files._findings import Finding
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._tokens import TokenPattern
+    from executor_permissions.judge.rules._tool_rules import ShellIndex, ShellRule
 
 
 class Way(NamedTuple):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor_permissions.judge._file_rules import FileRules
-    from executor_permissions.judge._links import Links
-    from executor_permissions.judge._rules import Part, Places
     from executor_permissions.judge._shell_known import Known
-    from executor_permissions.judge._tool_rules import ShellIndex, ShellRule
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._file_rules import FileRules
+    from executor_permissions.judge.rules._rules import Part, Places
+    from executor_permissions.judge.rules._tool_rules import ShellIndex, ShellRule
 
 
 @dataclass(frozen=True, slots=True)

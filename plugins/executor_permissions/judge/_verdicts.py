@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from executor import Decision
-from executor_permissions.judge import _lexical
-from executor_permissions.judge._rules import Part
-from executor_permissions.judge._values import MAX_DEPTH, scalars
+from executor_permissions.judge.paths import _lexical
+from executor_permissions.judge.rules._rules import Part
+from executor_permissions.judge.rules._values import MAX_DEPTH, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from executor_permissions.judge._tool_rules import ShellRule
+    from executor_permissions.judge.rules._tool_rules import ShellRule
 
 Granted: TypeAlias = "tuple[Literal['allow', 'deny'], str, str] | None"  # what it says, its rule, its scope
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._guards import exposed
-from executor_permissions.judge._words import Unknown
+from executor_permissions.judge.bash._words import Unknown
 from executor_permissions.judge.options import walk
+from executor_permissions.judge.rules._guards import exposed
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._words import Command
+    from executor_permissions.judge.bash._words import Command
     from executor_permissions.judge.options import Walk
 
 _LONGEST = 60  # characters of a word in a reason

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.confine import PROFILE_NAMES
-from executor_permissions.judge._call_patterns import split_call
-from executor_permissions.judge._rules import LISTS
-from executor_permissions.judge._tokenize import tokenize
+from executor_permissions.judge.rules._call_patterns import split_call
+from executor_permissions.judge.rules._rules import LISTS
+from executor_permissions.judge.rules._tokenize import tokenize
 from executor_permissions.store._channel import TYPES
 from executor_permissions.store._content import KINDS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions.judge._rules import LISTS
+from executor_permissions.judge.rules._rules import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from executor.errors import PermissionConfigError
 from executor.paths import make_private
 from executor_permissions._forked import of_this_process
-from executor_permissions.judge._rules import Placeholders, shell_rule
+from executor_permissions.judge.rules._rules import Placeholders, shell_rule
 from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from executor import Decision
     from executor.approval import Scope
     from executor.confine import ProfileName
-    from executor_permissions.judge._tool_rules import ShellRule
     from executor_permissions.judge._verdicts import Granted, Meaning
+    from executor_permissions.judge.rules._tool_rules import ShellRule
 
 GrantKind = Literal["shell", "call", "tool"]
 _ROOT = "${project}"

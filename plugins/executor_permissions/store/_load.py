@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from executor.ownfiles import kept_own
 from executor_permissions.judge._judge import Judge
-from executor_permissions.judge._limits import Limit
-from executor_permissions.judge._repository import folders_elsewhere
-from executor_permissions.judge._rules import LISTS, NO_PROJECT, WHOLE_SERVER, Places
+from executor_permissions.judge.git._repository import folders_elsewhere
+from executor_permissions.judge.rules._limits import Limit
+from executor_permissions.judge.rules._rules import LISTS, NO_PROJECT, WHOLE_SERVER, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._own_tests import run_tests
 from executor_permissions.store._source import Source, checked, failure, read_source
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from executor_permissions.judge._judge import DefaultPolicy
-    from executor_permissions.judge._profile import Confinement
+    from executor_permissions.judge.boxes._profile import Confinement
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
@@ -140,7 +140,7 @@ class Policy(Judge):
     def boxes(self) -> Confinement:
         """Which box a command gets, as the files say under ``confine``."""
         if self._boxes is None:
-            from executor_permissions.judge._profile import Confinement, Told  # as above
+            from executor_permissions.judge.boxes._profile import Confinement, Told  # as above
 
             told = [Told(one.value.get("confine", {}), one.marks(self.places), one.trusted) for one in self._sources]
             # What is added for a while, and an untrusted project's file, are no files that were written before boxes.

@@ -7,9 +7,9 @@ import os
 import re
 import unicodedata
 
-from executor_permissions.judge._call_patterns import split_call
-from executor_permissions.judge._tokenize import OPERATORS, tokenize, unquoted
 from executor_permissions.judge.options import is_known, walk
+from executor_permissions.judge.rules._call_patterns import split_call
+from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize, unquoted
 
 # Tools of other hosts for files and addresses, and what they call them.
 _FILE_TOOLS = {"read": "file_path", "edit": "file_path", "write": "file_path", "multiedit": "file_path", "glob": "path"}

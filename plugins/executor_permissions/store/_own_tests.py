@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor_permissions.judge._rules import NO_PROJECT
+from executor_permissions.judge.rules._rules import NO_PROJECT
 from executor_permissions.store._check import VERDICTS
 from executor_permissions.store._source import failure
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor import Decision
-    from executor_permissions.judge._rules import Placeholders, Places
+    from executor_permissions.judge.rules._rules import Placeholders, Places
     from executor_permissions.store._load import Policy
     from executor_permissions.store._source import Source
 

@@ -11,21 +11,29 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from executor_permissions.judge._call_patterns import split_call, typed
-from executor_permissions.judge._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge._judge import CARRIERS
-from executor_permissions.judge._rules import KINDS, LISTS, OWN_FILES, SHELL_TOOLS, WHOLE_SERVER, ListName, Section
-from executor_permissions.judge._tokenize import OPERATORS, tokenize
-from executor_permissions.judge._values import guess_kind
-from executor_permissions.judge._wild import open_host
 from executor_permissions.judge.options import is_known
+from executor_permissions.judge.paths._globs import STAR, filled, literal, tokens_of
+from executor_permissions.judge.rules._call_patterns import split_call, typed
+from executor_permissions.judge.rules._rules import (
+    KINDS,
+    LISTS,
+    OWN_FILES,
+    SHELL_TOOLS,
+    WHOLE_SERVER,
+    ListName,
+    Section,
+)
+from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize
+from executor_permissions.judge.rules._values import guess_kind
+from executor_permissions.judge.rules._wild import open_host
 from executor_permissions.store._notations import about_call, about_exact, about_path, about_pattern, about_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from executor import Decision
-    from executor_permissions.judge._rules import Placeholders
+    from executor_permissions.judge.rules._rules import Placeholders
     from executor_permissions.store._load import Policy
     from executor_permissions.store._source import Source
 

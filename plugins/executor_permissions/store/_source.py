@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
 from executor.paths import regular_only
-from executor_permissions.judge._limits import Limit
-from executor_permissions.judge._rules import LISTS, ListName, Section
+from executor_permissions.judge.rules._limits import Limit
+from executor_permissions.judge.rules._rules import LISTS, ListName, Section
 from executor_permissions.store._check import Checker
 from executor_permissions.store._content import without_comments
 from executor_permissions.store._lines import Lines, find_lines
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from executor_permissions.judge._rules import Placeholders, Places
+    from executor_permissions.judge.rules._rules import Placeholders, Places
     from executor_permissions.store._lines import KeyPath
 
 MAX_FILE_BYTES = 4 << 20

@@ -10,8 +10,8 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge import _shell_again
-from executor_permissions.judge._globs import TreeWildcard
 from executor_permissions.judge._shell_known import _LONGEST_KEPT, _MOST_KEPT, Known
+from executor_permissions.judge.paths._globs import TreeWildcard
 
 POLICY = {
     "defaultPolicy": "ask",

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from executor_permissions.judge._shell import read
-from executor_permissions.judge._words import Unknown
+from executor_permissions.judge.bash._shell import read
+from executor_permissions.judge.bash._words import Unknown
 
 PROGRAMS = ("alpha", "beta", "gamma", "delta")
 BASH = shutil.which("bash")

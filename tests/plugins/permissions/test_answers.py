@@ -11,7 +11,7 @@ from executor_permissions import Policy
 from executor_permissions.ask._offer import Offer, offer, rules_for
 from executor_permissions.ask._show import difference, question
 from executor_permissions.ask._suspensions import EVERYBODY, Suspensions
-from executor_permissions.judge._rules import Part
+from executor_permissions.judge.rules._rules import Part
 
 OFFERS = [  # the command, what always remembers, and what never does if that is more
     ("git status -s", "git status *"), ("npm run build -x", "npm run build -x", "npm run build *"), ("npm run Build", "npm run Build", "npm run *"), ("docker compose up x", "docker compose up x", "docker compose up *"), ("git Foo", "git Foo"), ("git -C x log", "git -C x log"), ("git", "git"), ("ls -la", "ls -la"), ("foo 'a b'", "foo 'a b'"), ('foo "a\'b"', 'foo "a\'b"'), ("foo 'a\"b'", "foo 'a\"b'"), ("foo '*'", "foo '*'"), ("rm 'a b' '*'", "rm 'a b' '*'"),

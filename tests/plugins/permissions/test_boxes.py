@@ -12,7 +12,7 @@ from executor.errors import ConfinementError
 from executor.registry import PluginRegistry
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
-from executor_permissions.judge._profile import of_words
+from executor_permissions.judge.boxes._profile import of_words
 from executor_permissions.store._load import load_effective, project_file
 
 ALL = {"whitelist": {"tools": ["runCommand"]}}
@@ -206,7 +206,7 @@ def test_a_rule_that_is_a_beginning_holds_for_all_that_begins_so(kept, project):
 
 def test_a_rule_about_more_files_than_are_looked_for_is_asked_about(kept, project, monkeypatch):
     policy = kept(readFile=["${project}/**/*.pem"])
-    monkeypatch.setattr("executor_permissions.judge._walked.MOST_NAMES", 20)
+    monkeypatch.setattr("executor_permissions.judge.boxes._walked.MOST_NAMES", 20)
     for number in range(30):
         (project / f"f{number}").touch()
     decision = policy.decide("runCommand", {"command": "make"}, cwd=str(project))
@@ -222,7 +222,7 @@ def test_a_rule_about_more_files_than_are_looked_for_is_asked_about(kept, projec
 def test_folders_that_have_not_changed_are_not_listed_again(kept, project, monkeypatch):
     listed, scandir = [], os.scandir
     (project / "a").mkdir()
-    monkeypatch.setattr("executor_permissions.judge._walked._SETTLED", 0)
+    monkeypatch.setattr("executor_permissions.judge.boxes._walked._SETTLED", 0)
     monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
     policy = kept(readFile=["${project}/**/*.pem"])
     profile_of(policy, "make")
@@ -343,7 +343,7 @@ def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repo
 
 
 def test_an_untrusted_project_can_only_narrow(project):
-    from executor_permissions.judge._profile import Confinement, Told
+    from executor_permissions.judge.boxes._profile import Confinement, Told
 
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
     own = {"project": ["make *", "ls *"], "env": ["MINE"]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor_permissions.judge import _broad
-from executor_permissions.judge._words import Redirect
+from executor_permissions.judge.bash import _broad
+from executor_permissions.judge.bash._words import Redirect
 
 FOUND = [
     ("", []),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import PermissionConfigError
-from executor_permissions.judge._rules import NO_PROJECT, Placeholders
+from executor_permissions.judge.rules._rules import NO_PROJECT, Placeholders
 from executor_permissions.store import _load, _source
 from executor_permissions.store._check import Checker
 from executor_permissions.store._lines import find_lines

@@ -10,13 +10,13 @@ from contextlib import suppress
 
 import pytest
 
-from executor_permissions.judge._expand import ANYWHERE, _one_for_all
-from executor_permissions.judge._links import Links
-from executor_permissions.judge._moves import Surroundings, _bare
-from executor_permissions.judge._split_words import NotUnderstoodError
-from executor_permissions.judge._understand import understand
-from executor_permissions.judge._walk import walk
-from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
+from executor_permissions.judge.bash._expand import ANYWHERE, _one_for_all
+from executor_permissions.judge.bash._moves import Surroundings, _bare
+from executor_permissions.judge.bash._split_words import NotUnderstoodError
+from executor_permissions.judge.bash._understand import understand
+from executor_permissions.judge.bash._walk import walk
+from executor_permissions.judge.bash._words import Glob, Number, PublicWord, PublicWords, Unknown
+from executor_permissions.judge.paths._links import Links
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash to compare with")

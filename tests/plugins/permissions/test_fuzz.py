@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from executor.errors import PermissionConfigError
 from executor_permissions import Policy
-from executor_permissions.judge._lexical import MAX_BYTES
+from executor_permissions.judge.paths._lexical import MAX_BYTES
 
 POLICY = {
     "defaultPolicy": "ask",

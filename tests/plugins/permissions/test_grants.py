@@ -16,7 +16,7 @@ import pytest
 
 from executor import Decision
 from executor.errors import PermissionConfigError
-from executor_permissions.judge._rules import Part, Placeholders
+from executor_permissions.judge.rules._rules import Part, Placeholders
 from executor_permissions.store import _private
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
 from executor_permissions.store._private import write_private

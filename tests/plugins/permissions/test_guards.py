@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._guards import exposed
-from executor_permissions.judge._words import Command
+from executor_permissions.judge.bash._words import Command
+from executor_permissions.judge.rules._guards import exposed
 
 
 def misjudged(table, *others):

@@ -98,7 +98,7 @@ def test_what_may_hand_on_something_else_is_asked_about(decide, line):
 
 
 def test_a_search_asks_about_the_secrets_of_other_users(decide, tmp_path, monkeypatch):
-    from executor_permissions.judge import _secrets
+    from executor_permissions.judge.paths import _secrets
 
     homes = tmp_path.resolve() / "homes"
     (homes / "bob" / ".ssh").mkdir(parents=True)

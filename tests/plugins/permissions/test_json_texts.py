@@ -8,7 +8,7 @@ import time
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._json_texts import MOST
+from executor_permissions.judge.rules._json_texts import MOST
 
 RULES = {
     "patterns": ["fs(path=/etc/**)", "send(to=boss@x.com)", "*secret*", "get(url=https://prod.x.com/*)"],

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._call_patterns import split_call, typed
-from executor_permissions.judge._values import guess_kind
+from executor_permissions.judge.rules._call_patterns import split_call, typed
+from executor_permissions.judge.rules._values import guess_kind
 
 
 def policy(**rules):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from executor_permissions import Policy
-from executor_permissions.judge._rules import Placeholders, shell_rule
+from executor_permissions.judge.rules._rules import Placeholders, shell_rule
 
 
 def decisions(table, rules, tool="runCommand"):
@@ -323,7 +323,7 @@ def test_without_a_parser_only_what_is_plainly_blacklisted_is_denied(monkeypatch
     def missing():
         raise ImportError
 
-    monkeypatch.setattr("executor_permissions.judge._parser.load_parser", missing)
+    monkeypatch.setattr("executor_permissions.judge.bash._parser.load_parser", missing)
     rules = {"whitelist": {"patterns": ["ls *"]}, "blacklist": {"patterns": ["rm -rf *"]}}
     policy = Policy.from_dict(rules, project_root="/proj", home="/home/me")
     verdicts = {

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._file_rules import FileRules
-from executor_permissions.judge._links import Links
-from executor_permissions.judge._paths import Place
+from executor_permissions.judge.paths._links import Links
+from executor_permissions.judge.paths._paths import Place
+from executor_permissions.judge.rules._file_rules import FileRules
 
 ENV = {"whitelist": {"patterns": ["grep *", "rg *", "ack *", "ag *", "diff *", "git *", "cd *", "cp *", "tar *", "zip *", "strings *", "wc *", "ls *", "rsync *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}  # fmt: skip
 WILD = {**ENV, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}

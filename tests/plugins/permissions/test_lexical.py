@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor_permissions.judge import _lexical
-from executor_permissions.judge._paths import PathRule, Place, UnclearPathError, locate, under
+from executor_permissions.judge.paths import _lexical
+from executor_permissions.judge.paths._paths import PathRule, Place, UnclearPathError, locate, under
 
 HIDDEN = "\x00\x08\x0b\x1f\x7f\r\x80\xa0\xad\u034f\u061c\u115f\u1680\u17b4\u180e\u2000\u200b\u202e\u2060\u2800\u3000\u3164\ufeff\uffa0\ufff9\U000e0041"
 

@@ -9,7 +9,7 @@ import pytest
 
 from executor import ToolCall, ToolExecutor
 from executor_permissions import PermissionPlugin, Policy
-from executor_permissions.judge._limits import Limit, LimitCounts
+from executor_permissions.judge.rules._limits import Limit, LimitCounts
 
 RULES = {"version": "1.2", "whitelist": {"tools": ["t", "u", "mcp__s__*"]}}
 

@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from executor_permissions.judge._file_rules import FileRules
-from executor_permissions.judge._links import Links, Place
-from executor_permissions.judge._overlap import may_meet
-from executor_permissions.judge._paths import PathRule, UnclearPathError
+from executor_permissions.judge.paths._links import Links, Place
+from executor_permissions.judge.paths._overlap import may_meet
+from executor_permissions.judge.paths._paths import PathRule, UnclearPathError
+from executor_permissions.judge.rules._file_rules import FileRules
 
 
 @pytest.fixture

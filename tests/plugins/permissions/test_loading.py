@@ -14,7 +14,7 @@ from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions.commands._edit import files, rules_of
 from executor_permissions.commands._start import starter
-from executor_permissions.judge._rules import Part
+from executor_permissions.judge.rules._rules import Part
 from executor_permissions.store._load import files_above
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge import _shell
+from executor_permissions.judge.bash import _shell
 
 EXAMPLE = Path(__file__).parents[3] / "permissions.example.json"
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._guards import exposed
-from executor_permissions.judge._peel import parts_of, peeled
-from executor_permissions.judge._words import REST, Command, Glob, Number, PublicWord, PublicWords, Unknown
+from executor_permissions.judge.bash._words import REST, Command, Glob, Number, PublicWord, PublicWords, Unknown
 from executor_permissions.judge.options import is_known, kind_of, only_reads, read_only_words, walk
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._checks import CHECKS, fits
 from executor_permissions.judge.options._sed import is_safe_sed
 from executor_permissions.judge.options._tables import entries, grammar_of
 from executor_permissions.judge.options._walk import Walk, walk_plainly
+from executor_permissions.judge.rules._guards import exposed
+from executor_permissions.judge.runs._peel import parts_of, peeled
 from tests.plugins.permissions.known_safe import FILE, lines
 
 
@@ -459,7 +459,7 @@ def test_words_that_come_from_elsewhere_are_asked_unless_the_program_only_reads_
 
 def test_the_tables_are_read_when_they_are_first_needed():
     code = (
-        "import sys, executor_permissions, executor_permissions.judge._guards\n"
+        "import sys, executor_permissions, executor_permissions.judge.rules._guards\n"
         "print([name for name in sys.modules if name.endswith(('options.git', 'options.text', 'options.node'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

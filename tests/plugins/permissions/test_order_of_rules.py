@@ -16,7 +16,7 @@ def here(tmp_path, monkeypatch):
     (folder / ".git/info").mkdir(parents=True)
     (tmp_path / "kept").mkdir()
     (folder / "a").write_text("a")
-    monkeypatch.setattr("executor_permissions.judge._shell_places._FREE", ())
+    monkeypatch.setattr("executor_permissions.judge.files._places._FREE", ())
     monkeypatch.chdir(folder)
     return folder
 

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._other_names import (
+from executor_permissions.judge.runs._other_names import (
     _SUB_COMMANDS,
     _beginnings,
     _sub_commands,

@@ -260,7 +260,7 @@ def test_what_only_looks_like_the_notation_of_others_is_not_told(policy, rule):
 
 
 def test_the_spellings_of_very_many_paths_are_not_all_looked_at(policy, monkeypatch):
-    from executor_permissions.judge import _scene
+    from executor_permissions.judge.rules import _scene
 
     made = []
     spelled = _scene.spellings
@@ -279,7 +279,7 @@ def test_a_list_of_very_many_words_is_judged_as_a_line_of_so_many_is(policy, pro
 
 
 def test_a_path_that_a_call_names_very_often_is_compared_once(policy, monkeypatch):
-    from executor_permissions.judge._paths import PathRule
+    from executor_permissions.judge.paths._paths import PathRule
 
     compared = []
     catches = PathRule.catches

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._path_texts import may_become
+from executor_permissions.judge.paths._path_texts import may_become
 
 # Texts that some tool takes for <root>/.env, though they are spelled otherwise.
 DENIED = [" .env", ".env ", "\t.env", ".env\n", "%2eenv", ".%65nv", "src/{app.py,../.env}", "{.env,x}", "{x,{y,.env}}", "src/%2e%2e/.env", "src/..%2f.env", ".env", "./.env", "src/../.env", "src//..//.env", "s*/../.env"]  # fmt: skip

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from executor_permissions.judge import _parser, _tree
-from executor_permissions.judge._links import Links
-from executor_permissions.judge._moves import Surroundings
-from executor_permissions.judge._plain_line import LONGEST, plain_commands, split_plainly
-from executor_permissions.judge._split import split
-from executor_permissions.judge._walk import Step, walk
+from executor_permissions.judge.bash import _parser, _tree
+from executor_permissions.judge.bash._moves import Surroundings
+from executor_permissions.judge.bash._plain_line import LONGEST, plain_commands, split_plainly
+from executor_permissions.judge.bash._split import split
+from executor_permissions.judge.bash._walk import Step, walk
+from executor_permissions.judge.paths._links import Links
 from tests.plugins.permissions.shellfuzz.grammar import Grammar
 from tests.plugins.permissions.test_corpus import ATTACKS, BENIGN
 from tests.plugins.permissions.test_ordinary import drawn, listed

@@ -44,7 +44,7 @@ def _git(*args):
 
 @pytest.fixture
 def decide(project, monkeypatch):
-    monkeypatch.setattr("executor_permissions.judge._shell_places._FREE", ())  # the test's own folder may be there
+    monkeypatch.setattr("executor_permissions.judge.files._places._FREE", ())  # the test's own folder may be there
     rules = {"patterns": [f"{program} *" for program in PROGRAMS], "arguments": FILES}
 
     def decide(tool, *more, **args):

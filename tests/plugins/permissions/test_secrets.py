@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._secrets import secret_places_below
+from executor_permissions.judge.paths._secrets import secret_places_below
 
 STARTER = Path(__file__).parents[3] / "permissions.example.json"
 COPYING = {"defaultPolicy": "ask", "whitelist": {"patterns": ["cp *", "mv *", "tar *", "rsync *", "zip *"]}}

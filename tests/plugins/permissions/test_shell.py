@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from executor_permissions.judge import _shell
-from executor_permissions.judge._moves import read_names
 from executor_permissions.judge._shell_cover import _is_plain_read
-from executor_permissions.judge._words import Glob, Number, PublicWord, PublicWords, Unknown
+from executor_permissions.judge.bash import _shell
+from executor_permissions.judge.bash._moves import read_names
+from executor_permissions.judge.bash._words import Glob, Number, PublicWord, PublicWords, Unknown
 
 HOME = "/home/me"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from executor_permissions.judge import _shell
-from executor_permissions.judge._words import Number, Unknown
+from executor_permissions.judge.bash import _shell
+from executor_permissions.judge.bash._words import Number, Unknown
 from tests.plugins.permissions.shellfuzz.check import Checker, becomes, fuzz, scripts
 from tests.plugins.permissions.shellfuzz.sandbox import Sandbox
 

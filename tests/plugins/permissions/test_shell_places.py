@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._shell_search import _Search
+from executor_permissions.judge.files._search import _Search
 
 PROGRAMS = [
     "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
@@ -36,7 +36,7 @@ def place(tmp_path):
 @pytest.fixture
 def judged(place, monkeypatch):
     """The verdict on a command by `RULES`, or by others; nothing is temporary, as pytest's folders would be."""
-    monkeypatch.setattr("executor_permissions.judge._shell_places._FREE", ("/tmp/nobody-keeps-this",))
+    monkeypatch.setattr("executor_permissions.judge.files._places._FREE", ("/tmp/nobody-keeps-this",))
 
     def judge(text, rules=RULES):
         policy = Policy.from_dict(rules, project_root=place, home=place.parent)
@@ -317,7 +317,7 @@ def test_where_a_search_looks(text):
 
 @pytest.mark.parametrize(("entries", "verdict"), [(1, "allow"), (4, "allow"), (5, "ask")])
 def test_no_more_files_are_looked_at_for_a_search_than_are_told(judged, place, monkeypatch, entries, verdict):
-    monkeypatch.setattr("executor_permissions.judge._shell_search._MOST_ENTRIES", 4)
+    monkeypatch.setattr("executor_permissions.judge.files._search._MOST_ENTRIES", 4)
     rules = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}
     for number in range(entries):
         (place / "docs" / f"{number}.txt").touch()
@@ -326,7 +326,7 @@ def test_no_more_files_are_looked_at_for_a_search_than_are_told(judged, place, m
 
 @pytest.mark.parametrize(("entries", "verdict"), [(1, "allow"), (40, "ask")])
 def test_no_more_entries_are_looked_at_for_a_glob_than_are_told(judged, place, monkeypatch, entries, verdict):
-    monkeypatch.setattr("executor_permissions.judge._shell_files._MOST_ENTRIES", 20)
+    monkeypatch.setattr("executor_permissions.judge.files._files._MOST_ENTRIES", 20)
     for number in range(entries):
         (place / "docs" / f"d{number}").mkdir()
     assert judged("cat docs/*/a") == verdict

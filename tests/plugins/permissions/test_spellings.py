@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._pairs import pairs_of
+from executor_permissions.judge.rules._pairs import pairs_of
 
 CAUGHT = [
     (

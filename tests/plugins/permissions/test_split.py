@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from executor_permissions.judge import _syntax as syntax
-from executor_permissions.judge._split import split
-from executor_permissions.judge._split_words import NotUnderstoodError
-from executor_permissions.judge._syntax import Arithmetic, Brace, GlobMark, Substitution, Text, Tilde, Variable
+from executor_permissions.judge.bash import _syntax as syntax
+from executor_permissions.judge.bash._split import split
+from executor_permissions.judge.bash._split_words import NotUnderstoodError
+from executor_permissions.judge.bash._syntax import Arithmetic, Brace, GlobMark, Substitution, Text, Tilde, Variable
 
 
 def outline(node, text):

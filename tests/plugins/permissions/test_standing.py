@@ -6,7 +6,7 @@ import pytest
 
 from executor import Decision, ToolCall, ToolExecutor
 from executor_permissions import PermissionPlugin
-from executor_permissions.judge._rules import Placeholders
+from executor_permissions.judge.rules._rules import Placeholders
 from executor_permissions.store._grants import Grant, GrantBook, new_grant_id
 
 POLICY = {"version": "1.0", "defaultPolicy": "deny", "whitelist": {"tools": ["tool"]}}

@@ -8,13 +8,13 @@ import random
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._fitting import may_become, normal
-from executor_permissions.judge._given import Given
-from executor_permissions.judge._globs import Wildcard
-from executor_permissions.judge._rules import Placeholders, shell_rule
-from executor_permissions.judge._tokenize import tokenize
-from executor_permissions.judge._tokens import operands_of
-from executor_permissions.judge._words import Command, Unknown
+from executor_permissions.judge.bash._words import Command, Unknown
+from executor_permissions.judge.paths._globs import Wildcard
+from executor_permissions.judge.rules._fitting import may_become, normal
+from executor_permissions.judge.rules._given import Given
+from executor_permissions.judge.rules._rules import Placeholders, shell_rule
+from executor_permissions.judge.rules._tokenize import tokenize
+from executor_permissions.judge.rules._tokens import operands_of
 
 
 def misjudged(table):

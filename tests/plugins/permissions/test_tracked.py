@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._git_index import names_of, read_index, tracked
+from executor_permissions.judge.git._index import names_of, read_index, tracked
 
 RULES = {
     "whitelist": {"patterns": ["git *", "cd *"], "tools": []},

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from executor_permissions.judge import _parser, _tree, _understand
-from executor_permissions.judge._split import split
-from executor_permissions.judge._split_words import NotUnderstoodError
-from executor_permissions.judge._understand import understand
+from executor_permissions.judge.bash import _parser, _tree, _understand
+from executor_permissions.judge.bash._split import split
+from executor_permissions.judge.bash._split_words import NotUnderstoodError
+from executor_permissions.judge.bash._understand import understand
 
 AGREED = [
     "a b; c && d || e | f |& g &",

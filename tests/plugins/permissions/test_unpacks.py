@@ -13,7 +13,7 @@ import zlib
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge import _archives
+from executor_permissions.judge.files import _archives
 
 RULES = {
     "whitelist": {

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from executor_permissions import Policy
-from executor_permissions.judge._unwrap import look_inside
-from executor_permissions.judge._words import Command
+from executor_permissions.judge.bash._words import Command
+from executor_permissions.judge.runs._unwrap import look_inside
 
 DENY, MAYBE, HIDDEN, FREE = "deny", "maybe", "hidden", "free"
 

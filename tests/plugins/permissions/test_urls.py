@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._urls import MAX_URL
+from executor_permissions.judge.rules._urls import MAX_URL
 
 HOST = "evil.example"
 # Ways to write https://evil.example/a that some client takes for it.

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge._links import Links
+from executor_permissions.judge.paths._links import Links
 from tests.plugins.permissions.test_guards import misjudged
 
 # Rows of (pattern, what it covers, what it does not).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor_permissions.judge._why import not_spelled_out
-from executor_permissions.judge._words import REST, Command, PublicWord, Unknown
+from executor_permissions.judge.bash._words import REST, Command, PublicWord, Unknown
 
 NOT_KNOWN = "is not known to be safe"
 

@@ -7,7 +7,7 @@ not covered by the ``*`` at the end of a rule. A program without a table is take
 
 from __future__ import annotations
 
-from executor_permissions.judge._words import MAX_NESTING
+from executor_permissions.judge.bash._words import MAX_NESTING
 from executor_permissions.judge.options import _shapes as _shapes  # the functions that tables name
 from executor_permissions.judge.options import _shapes_files as _shapes_files
 from executor_permissions.judge.options._entry import Kind

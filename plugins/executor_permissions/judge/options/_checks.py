@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._words import Glob, Number
+from executor_permissions.judge.bash._words import Glob, Number
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._sed import is_safe_sed
 

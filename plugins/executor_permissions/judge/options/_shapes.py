@@ -6,10 +6,10 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._programs import PYTHON_FLAGS, is_safe_variable
-from executor_permissions.judge._words import Glob, Module, Unknown
+from executor_permissions.judge.bash._words import Glob, Module, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import fits
+from executor_permissions.judge.options._programs import PYTHON_FLAGS, is_safe_variable
 from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
 

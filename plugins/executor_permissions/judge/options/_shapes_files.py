@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._programs import FIND_RUNS
-from executor_permissions.judge._words import Glob, Unknown
+from executor_permissions.judge.bash._words import Glob, Unknown
 from executor_permissions.judge.options import _walk
+from executor_permissions.judge.options._programs import FIND_RUNS
 from executor_permissions.judge.options._walk import option_at, walk_plainly
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._words import REST, Glob, Module, Number, Unknown
+from executor_permissions.judge.bash._words import REST, Glob, Module, Number, Unknown
 from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._entry import OPTIONAL, Option
 from executor_permissions.judge.options._tables import grammar_of

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from executor_permissions.judge._programs import GREPS
 from executor_permissions.judge.options._entry import Entry
+from executor_permissions.judge.options._programs import GREPS
 
 PROGRAMS: dict[str, Entry] = {
     "diff": Entry(

@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._guards import exposed
-from executor_permissions.judge._words import Command
+from executor_permissions.judge.bash._words import Command
+from executor_permissions.judge.rules._guards import exposed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000, help="scripts in all")
     parser.add_argument("--part", default="1/1", help="which part of them: 2/8 is the second of eight")
     parser.add_argument(
-        "--reader", default="executor_permissions.judge._shell", help="the module whose read() is checked"
+        "--reader", default="executor_permissions.judge.bash._shell", help="the module whose read() is checked"
     )
     parser.add_argument("--which", choices=["allowed", "understood"], default="allowed", help="which of them are run")
     parser.add_argument("--shell", default="bash", help="what runs them")

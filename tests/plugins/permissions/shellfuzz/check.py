@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor_permissions import Policy
-from executor_permissions.judge._words import Unknown
+from executor_permissions.judge.bash._words import Unknown
 from tests.plugins.permissions.shellfuzz.grammar import Grammar
 from tests.plugins.permissions.shellfuzz.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from executor_permissions.judge._words import Command, Reading
+    from executor_permissions.judge.bash._words import Command, Reading
 
 _SOURCES = (["."], ["source"])  # they run a recorder's own commands in the shell itself
 _MAX_BLOCK, _MAX_BYTES = 100, 30_000

@@ -1,0 +1,1 @@
+"""Which box a command gets, and what of the policy it has to hold."""

@@ -1,0 +1,185 @@
+"""The credentials that go into a box with a network: those of the one program that its line runs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge.bash._words import KNOWN
+from executor_permissions.judge.files._places import sub_command
+from executor_permissions.judge.options import walk
+from executor_permissions.judge.paths._paths import under
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from executor_permissions.judge.rules._rules import Part, Places
+
+# ruff: noqa: PTH113, PTH117, PTH118, PTH120 -- text, as in _paths
+
+# Of the known places of secrets, those that belong to a program; below the home folder.
+_GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
+_NODE = (".npmrc", ".yarnrc.yml")
+_PYTHON = (".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_OWN: dict[str, tuple[str, ...]] = {
+    "git": _GIT,
+    **dict.fromkeys(("ssh", "scp", "sftp", "rsync", "ssh-keyscan"), (".ssh",)),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), _NODE),
+    **dict.fromkeys(("pip", "pip3", "twine", "uv", "poetry"), _PYTHON),
+    **dict.fromkeys(("curl", "wget"), (".netrc",)),
+    "cargo": (".cargo/credentials.toml",),
+    "gh": (".config/gh",),
+    "kubectl": (".kube",),
+    "helm": (".kube",),
+    "aws": (".aws",),
+    "az": (".azure",),
+    "gcloud": (".config/gcloud",),
+    "docker": (".docker/config.json",),
+}  # fmt: skip
+# The variables that name other files for them; of `executor.confine`, which hides these too.
+_BY_VARIABLE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), ("NPM_CONFIG_USERCONFIG", "npm_config_userconfig")),
+    **dict.fromkeys(("pip", "pip3"), ("PIP_CONFIG_FILE", "NETRC")),
+    **dict.fromkeys(("twine", "uv", "poetry", "curl", "wget"), ("NETRC",)),
+    **dict.fromkeys(("kubectl", "helm"), ("KUBECONFIG",)),
+    "cargo": ("CARGO_HOME",),
+    "gh": ("GH_CONFIG_DIR",),
+    "aws": ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+    "az": ("AZURE_CONFIG_DIR",),
+    "gcloud": ("CLOUDSDK_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS"),
+    "docker": ("DOCKER_CONFIG",),
+}  # fmt: skip
+# What a builder is told to run, by its name in the project.
+_RUNS = frozenset({"run", "run-script", "test", "t", "start", "exec", "x", "dlx", "bench"})
+
+_NAMING_REMOTES = ("remotes", "branches")  # of a repository: its files are remotes too, see gitrepository-layout(5)
+# Of git what looks at no files of the work tree. Into submodules none goes by itself: a box with credentials says so.
+_OF_REMOTES = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote"})
+
+
+def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tuple[str, ...]:
+    """
+    The files that the program of a line keeps its credentials in.
+
+    All that a box holds reads them: so there are none if anything else runs in it, or what runs may be another program
+    than the one they belong to, or may be told by the project what to run.
+
+    Args:
+        parts: The line's, each of which must be that program.
+        folder: Where the line starts; the project's root if None.
+    """
+    names: set[str] = set()
+    parts = tuple(parts)
+    folders = {os.path.normpath(os.path.join(places.project, folder or ""))}
+    for part in parts:
+        words = part.words
+        if words[:1] == ("cd",) and part.text.startswith("cd "):
+            if not _is_plain_move(words):
+                return ()
+            folders |= {os.path.normpath(os.path.join(one, words[1])) for one in folders}
+        elif _runs_itself(part):
+            names.add(words[0])
+        else:
+            return ()
+    if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
+        return ()
+    (name,) = names
+    if name == "git" and (_led_astray(parts, places.project) or _named_repository(parts, folders, places.project)):
+        return ()
+    if not _is_elsewhere(name, places.project):
+        return ()
+    return (*(os.path.join(places.home, own) for own in _OWN[name]), *_named_by_variables(name, places))
+
+
+def _named_by_variables(name: str, places: Places) -> Iterable[str]:
+    """Where the environment says that they are; in the project a box may have written them, and what they run."""
+    from executor.confine import named_secrets
+
+    named = named_secrets(places.home, _BY_VARIABLE.get(name, ()))
+    return (path for path in named if not under(os.path.realpath(path), places.project))
+
+
+def _is_plain_move(words: tuple[str, ...]) -> bool:
+    if len(words) != 2 or type(words[1]) not in KNOWN or "CDPATH" in os.environ:
+        return False
+    return words[1][:1] not in ("-", "~", "")
+
+
+def _runs_itself(part: Part) -> bool:
+    """Whether *part* is one of the programs, by its bare name, with nothing set in front, that runs nothing else."""
+    words = part.words
+    if not words or type(words[0]) not in KNOWN or words[0] not in _OWN or part.text.split(None, 1)[0] != words[0]:
+        return False
+    found = walk(list(words))
+    if found is None or found.grammar is None:
+        return True
+    if found.grammar.entry.kind == "builder":
+        first = next((word for word in words[1:] if word[:1] != "-"), "")
+        if found.inner or first in _RUNS:
+            return False
+    # An option that may run something: only where a rule has spelled it out.
+    return found.reach < 0 or (part.verdict == "allow" and part.rule is not None)
+
+
+def _is_elsewhere(name: str, project: str) -> bool:
+    """Whether the shell finds *name* in a folder outside of the project."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not os.path.isabs(folder):
+            return False
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return not any(under(os.path.realpath(one), project) for one in (path, folder))
+    return False
+
+
+def _led_astray(parts: Iterable[Part], project: str) -> bool:
+    """
+    Whether git may go where a box has said what it runs: into another repository of the project, as what looks at its
+    files does, or to one that a file names as a remote.
+    """
+    for name in _NAMING_REMOTES:
+        try:
+            with os.scandir(os.path.join(project, ".git", name)) as found:
+                if any(found):
+                    return True
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            return True
+    if all(part.words[0] == "cd" or _is_of_remotes(part.words) for part in parts):
+        return False
+    from executor.confine import repositories_below
+
+    try:
+        return repositories_below(project) != ()
+    except OSError:  # it cannot be told now
+        return True
+
+
+def _is_of_remotes(words: tuple[str, ...]) -> bool:
+    recursive = any(word.startswith("--rec") for word in words)  # --recurse-submodules, which may be shortened
+    return sub_command(words) in _OF_REMOTES and not recursive
+
+
+def _named_repository(parts: Iterable[Part], folders: Iterable[str], project: str) -> bool:
+    """
+    Whether a word may be a repository below *project*: where it is pushed to git runs the hooks of that.
+
+    It is one by its name with ``.git`` behind, too, and by a file that says where it is.
+    """
+    for folder in folders:
+        for word in {word.rpartition("=")[2] for part in parts for word in part.words[1:]} - {""}:
+            for name in (word, f"{word}.git"):
+                path = os.path.realpath(os.path.join(folder, name))
+                if under(path, project) and (os.path.isfile(path) or _other_repository(path, project)):
+                    return True
+    return False
+
+
+def _other_repository(folder: str, project: str) -> bool:
+    """Whether git takes what is in *folder* for a repository below *project*: a box may have made it."""
+    while folder != project and under(folder, project):
+        if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", "HEAD")):
+            return True
+        folder = os.path.dirname(folder)
+    return False

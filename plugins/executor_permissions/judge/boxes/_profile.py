@@ -1,0 +1,226 @@
+"""
+Which box a command gets: the profile that the policy's ``confine`` names for it, or that the tables know.
+
+Words, and what the tables say of them, to a profile; nothing is run, and no box is looked for.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from executor.confine import PROFILE_NAMES, Profile
+from executor_permissions.judge.bash._words import Command
+from executor_permissions.judge.boxes._credentials import credentials
+from executor_permissions.judge.boxes._walked import Walked
+from executor_permissions.judge.options import walk
+from executor_permissions.judge.paths._links import Links
+from executor_permissions.judge.paths._paths import Place
+from executor_permissions.judge.rules._rules import shell_rule
+from executor_permissions.judge.runs._peel import parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from executor.confine import ProfileName
+    from executor_permissions.judge.rules._file_rules import FileRules, Found
+    from executor_permissions.judge.rules._rules import Part, Placeholders, Places
+    from executor_permissions.judge.rules._tool_rules import ShellRule
+
+# ruff: noqa: PTH112 -- text, as in _paths
+_BY_KIND: dict[str, ProfileName] = {
+    "reader": "read",
+    "builder": "project",
+    "network": "network",
+    "writer": "project",
+}
+_REDIRECTED = ">"  # as the first word of a part: files follow
+_UNREAD = "/"  # no program, so that no pattern and no table is about it
+_REMEMBERED = frozenset({"session_whitelist", "grant"})
+
+
+class Told(NamedTuple):
+    """What a file says under ``confine``, what placeholders in it stand for, and whether it may widen."""
+
+    value: Mapping[str, Any]
+    marks: Placeholders
+    trusted: bool
+
+
+class Choice(NamedTuple):
+    """
+    The box of a call.
+
+    Attributes:
+        profile: None for no box.
+        mixed: Whether some of its commands are to run as the user, and others are not.
+        unheld: A rule about more files than can be looked for: the box may not hold it.
+    """
+
+    profile: Profile | None
+    mixed: bool = False
+    unheld: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What one policy file says; an untrusted project's can only narrow."""
+
+    rules: tuple[tuple[ProfileName, ShellRule], ...]
+    default: ProfileName | None
+    trusted: bool
+
+    def named(self, words: list[str]) -> ProfileName | None:
+        """The widest profile whose patterns are surely about *words*."""
+        fitting = [name for name, rule in self.rules if rule.patterns[0].catches(words) == 2]
+        return max(fitting, key=PROFILE_NAMES.index, default=None)
+
+
+class Confinement:
+    """
+    What a policy says about boxes.
+
+    Args:
+        told: What each file says, the user's own first.
+        older: Whether the files are of a version without boxes: then only what is known to read gets one.
+        files: The files that the blacklist keeps from tools.
+    """
+
+    def __init__(
+        self,
+        told: Sequence[Told],
+        places: Places,
+        files: FileRules,
+        *,
+        older: bool,
+    ) -> None:
+        self.older = older
+        self.people = any(one.value.get("people", False) for one in told)
+        self.required = any(one.value.get("require", False) for one in told)
+        self._files = [_file(one) for one in told]
+        self._default = self._files[0].default if self._files else None  # None: as the tables know each command
+        self._env = tuple(told[0].value.get("env", ())) if told else ()
+        self._places = places
+        self._rules = files
+        self._walked = Walked(files, places.project)
+        project = Place(places.project, places.project, places.project)
+        self._all_kept = any(found.kept != "other" for found in files.about(project, Links()))
+
+    def choose(
+        self, parts: Iterable[Part], granted: Mapping[str, ProfileName | None], folder: str | None = None
+    ) -> Choice:
+        """
+        The box for a call that runs commands, of which these are the parts.
+
+        Args:
+            parts: As they were judged; one without words stands for commands that could not be read.
+            granted: By the rule of a grant, the profile that its question showed; None for a grant made before.
+            folder: Where they start; the project's root if None.
+        """
+        names: list[ProfileName] = []
+        written: list[str] = []
+        parts = tuple(parts)
+        for part in parts:
+            if part.words[:1] == (_REDIRECTED,):
+                if part.verdict == "allow" and part.rule is not None:
+                    written.extend(map(os.path.realpath, part.words[1:]))
+                elif not self.older:
+                    # It writes, and no rule has said where.
+                    names.append(max("project", self._default or "project", key=PROFILE_NAMES.index))
+                continue
+            words = list(part.words) or [_UNREAD]
+            names.append(self._of_part(part, words, granted))
+        if "open" in names:
+            return Choice(None, mixed=not self.older and set(names) != {"open"})
+        name: ProfileName = max(names, key=PROFILE_NAMES.index, default="project")
+        own = credentials(parts, self._places, folder) if name == "network" else ()
+        return self.named(name, written, own)
+
+    def profile(self, name: ProfileName) -> Profile:
+        """The profile of this name, with all that the policy says of files."""
+        profile = self.named(name).profile
+        assert profile is not None
+        return profile
+
+    def named(self, name: ProfileName, written: Iterable[str] = (), own: Iterable[str] = ()) -> Choice:
+        """The box of this name, with all that the policy says of files."""
+        project = self._places.project
+        unreadable, unwritable, unheld = self._kept()
+        profile = Profile(
+            name,
+            project,
+            unreadable=unreadable,
+            unwritable=unwritable,
+            writable=tuple(path for path in written if not path.startswith("/dev/")),
+            credentials=tuple(own),
+            env=self._env,
+            required=self.required,
+            people=self.people,
+        )
+        return Choice(profile, unheld=None if self.older else unheld)
+
+    # Which.
+
+    def _of_part(self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None]) -> ProfileName:
+        if part.method in _REMEMBERED and part.rule is not None and part.rule in granted:
+            return granted[part.rule] or _older(words)
+        if self.older:
+            return _older(words)
+        name = self._default or of_words(words)
+        for file in sorted(self._files, key=lambda file: not file.trusted):
+            told = file.named(words)
+            if told is not None:
+                name = told if file.trusted else min(name, told, key=PROFILE_NAMES.index)
+        return name
+
+    # What of the files.
+
+    def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
+        """What may not be read, what may not be written below the project, and a rule that may be about more."""
+        unreadable: dict[str, None] = {}
+        unwritable: dict[str, None] = {self._places.project: None} if self._all_kept else {}
+        walked, unheld = self._walked.found()
+        for found in (*self._rules.roots.values(), *walked):
+            if found.kept in ("own", "read"):
+                unreadable[found.path] = None
+            if found.kept != "other" and found.path.startswith(self._places.project + "/"):
+                unwritable |= dict.fromkeys(_closed(found, self._places.project))
+        return tuple(unreadable), tuple(unwritable), unheld
+
+
+def of_words(words: list[str]) -> ProfileName:
+    """The profile that the tables know for a command; ``project`` for what they do not know."""
+    inner = parts_of(Command(words, ""))
+    if inner:
+        return max((of_words(command.words) for command in inner), key=PROFILE_NAMES.index)
+    found = walk(words)
+    if found is None or found.grammar is None:
+        return "project"
+    name = _BY_KIND[found.grammar.entry.kind]
+    # A rule that spells out an option which writes, or runs something, has allowed just that.
+    return "project" if name == "read" and (found.reach >= 0 or found.writes) else name
+
+
+def _older(words: list[str]) -> ProfileName:
+    return "read" if of_words(words) == "read" else "open"
+
+
+def _file(told: Told) -> _File:
+    value, marks, trusted = told
+    rules = []
+    for name in PROFILE_NAMES:
+        for pattern in value.get(name, ()):
+            rule = shell_rule(pattern, marks)
+            if rule is not None and len(rule.patterns) == 1:
+                rules.append((name, rule))
+    default = value.get("default", "auto")
+    return _File(tuple(rules), None if default == "auto" else default, trusted)
+
+
+def _closed(found: Found, project: str) -> Iterator[str]:
+    """What of a denied place is closed: of git's own folder that from which it runs things, else it could not work."""
+    if found.path == f"{project}/.git" and (os.path.isdir(found.path) or not os.path.lexists(found.path)):
+        yield from (f"{project}/.git/hooks", f"{project}/.git/config")
+        return
+    yield found.path

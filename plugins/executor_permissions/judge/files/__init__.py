@@ -1,0 +1,1 @@
+"""The files that a command reads, shows, writes, moves and unpacks."""

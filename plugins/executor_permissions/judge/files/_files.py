@@ -1,0 +1,387 @@
+"""The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
+
+# ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
+from __future__ import annotations
+
+import os
+import re
+from itertools import chain, filterfalse
+from typing import TYPE_CHECKING, Literal
+
+from executor_permissions.judge.bash._expand import ANYWHERE
+from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number, PublicWords
+from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
+from executor_permissions.judge.files._findings import Finding, finding_of, softened, worse
+from executor_permissions.judge.files._operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
+from executor_permissions.judge.files._search import Searches
+from executor_permissions.judge.files._unpacked import kept_in
+from executor_permissions.judge.files._unseen import given_unseen, may_be_opened, patterns_of
+from executor_permissions.judge.options import takes_files_by_option, walk
+from executor_permissions.judge.paths._globbed import WILDCARD
+from executor_permissions.judge.paths._overlap import may_meet
+from executor_permissions.judge.paths._paths import LONGEST_PATH, Place, UnclearPathError
+from executor_permissions.judge.paths._secrets import is_secret, may_be_secret, secret_places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._words import Command
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._file_rules import FileRules, Found
+
+_LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
+_MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
+_MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
+_STARTS_ANYHOW = frozenset("*?[")
+_ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
+_NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
+
+
+class Operands:
+    """
+    Looks at the files that the commands of one call name.
+
+    Args:
+        rules: The files that the policy keeps.
+        home: Where the user's secrets are.
+        links: Resolves paths.
+    """
+
+    lists_names = False  # whether what is printed may be taken for names of files
+    changes_listed = False  # and the files of these names be written
+    options_sent = False  # and options be among them
+    is_followed = False  # whether more runs than one command, so that a link may be used
+    _searches: Searches | None = None
+    _looks = _entries = 0
+
+    def __init__(self, rules: FileRules, home: str, links: Links) -> None:
+        self._rules = rules
+        self._links = links
+        self._home = home
+        self._folders: dict[str, bool] = {}  # by folder, whether it is a usual one
+        self._entries_of: dict[str, list[tuple[str, bool]]] = {}
+        self._known: dict[tuple[str, str], tuple[Place, list[Found]]] = {}
+
+    def found(
+        self, command: Command, folders: Folders, *, changed: bool = False, linked: bool = False
+    ) -> Finding | None:
+        """
+        The worst that is to be said of the files that *command* names, in whichever of *folders* it runs.
+
+        Args:
+            changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
+            linked: Whether one may have made links that lead anywhere: then no name says what it is.
+        """
+        program = command.program or ""
+        if program in TEXTS and not self.lists_names:
+            return None
+        words, worst = looked_at(program, command.words), None
+        unpacked = kept_in(command, folders, self._rules, self._links, plain=not (changed or linked))
+        if unpacked is None:
+            return Finding("ask", "the patch that git applies cannot be looked at")
+        if changed or linked or unpacked or affects_further_names(command) or not self._are_usual(words, folders):
+            effect = Effect(command)
+            made = effect.makes()
+            worst = self._options_listed(command.words, folders, changed=changed)
+            further = (*((path, "path") for path in made), *((path, "name") for path in unpacked))
+            for word, role in (*operands(program, words), *further):
+                for finding in self._word(word, program, folders, effect):
+                    worst = worse(worst, finding if role == "path" else softened(finding))
+                    if worst.verdict == "deny":
+                        return worst
+                for finding in self._somewhere(word) if changed and worst is None else ():
+                    worst = finding
+                if linked and worst is None and role == "path" and word[:1] != "-":
+                    worst = Finding("ask", f"a command before it may have made a link of {word}")
+                if self._looks > _MOST_LOOKS and worst is not None:
+                    return worst  # it says so of every further word
+        return worst or (self._told_of(command.words) if self._rules.keeps_from_reading else None)
+
+    def _told_of(self, words: list[str]) -> Finding | None:
+        """Whether a file is named in a text that a program may run: in that of ``python -c``, of ``ssh HOST``."""
+        texts = [word for word in words[1:] if type(word) is str and _NO_NAME.search(word)]
+        found = walk(words) if texts else None
+        if not texts or (found is not None and found.reach < 0):
+            return None
+        return self.told_in(" ".join(texts))
+
+    def told_in(self, text: str) -> Finding | None:
+        """Whether a file is named in *text*, which a program may do as it says."""
+        names = set(_NO_NAME.split(text)) if self._rules.keeps_from_reading else ()
+        every = "fsdir" in names  # SQLite's, of all that is in a folder
+        for path, one in self._rules.roots.items():
+            if one.kept == "read" and (os.path.basename(path) in names or (every and self._links.exists(path))):
+                return Finding("maybe", f"it may be about {path}, which a rule denies", one.rule)
+        return None
+
+    def fed(self, words: list[str]) -> Finding | None:
+        """Whether a program that shows, copies or writes files is given names that only the running shell knows."""
+        if self.options_sent and REST in words and "--" not in words and takes_files_by_option(words, lists=True):
+            return Finding("ask", f"an option may be among what {words[0]} is given: write -- in front")
+        unseen = self.lists_names or not KNOWN.issuperset(map(type, words))
+        does = given_unseen(words) if unseen else None
+        kept = self._kept(does) if does is not None else None
+        return kept and Finding("maybe", f"{words[0]} may be given {kept.path}, which a rule denies", kept.rule)
+
+    def _kept(self, does: Literal["read", "write"]) -> Found | None:
+        """A file that no program may read, and that is there, as far as is looked; or one that none may write."""
+        globs = (one for _, _, one in self._rules.patterns if one.kept == does)
+        roots = (one for one in self._rules.roots.values() if one.kept == does)
+        there = (one for one in roots if does == "write" or self._links.exists(one.path))
+        return next(chain(globs, there), None)
+
+    def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
+        """Whether the name of a file that is listed, or that a glob becomes, may be an option that names another."""
+        if KNOWN.issuperset(map(type, words)) or not takes_files_by_option(words):
+            return None
+        for word in words:
+            if word == "--":
+                return None
+            if type(word) is Glob and self._becomes_option(word, folders):
+                return Finding("maybe", f"{word} is an option, too, by the name of a file: write ./{word}")
+            if type(word) is PublicWords and word.startswith("$(git ls-files"):
+                if changed or ANYWHERE in folders:
+                    return Finding("ask", "a name that is listed may be an option: write -- in front")
+                from executor_permissions.judge.files._tracked import lists_options
+
+                for folder in folders:
+                    if lists_options(word, self._links.real(folder), self._links):
+                        return Finding("maybe", "a name that is listed is an option: write -- in front")
+        return None
+
+    def _becomes_option(self, word: str, folders: Folders) -> bool:
+        """Whether there is a file by whose name a glob becomes what looks like an option."""
+        if word[0] not in _STARTS_ANYHOW:
+            return False
+        first = word.partition("/")[0]
+        return any(
+            name[0] == "-" and may_meet(f"/{first}", f"/{name}")
+            for folder in folders - {ANYWHERE}
+            for name in self._links.names_in(folder)
+        )
+
+    def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
+        """The same for a file that is redirected to or from."""
+        worst: Finding | None = None
+        for folder in folders:
+            if type(path) is not str and type(path) is not Glob:
+                found: Iterable[Finding] = self._unsettled(path, folder, writes=writes)
+            elif type(path) is str and self._is_usual([path], folder):
+                continue
+            elif folder == ANYWHERE and path[:1] != "/":
+                found = self._somewhere(path, writes=writes)
+            else:
+                look = self._path if type(path) is str else self._glob
+                found = look(path, folder, "", WRITES if writes else READS)
+            for finding in found:
+                worst = worse(worst, finding)
+        return worst
+
+    def _unsettled(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
+        """A target of which the shell works out a part."""
+        yield from self._somewhere(text, writes=writes)
+        try:
+            for one in may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes):
+                yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
+
+    def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
+        if len(word) > LONGEST_PATH and type(word) is str:
+            return
+        for text in candidates(word, self._rules):
+            for folder in folders:
+                if folder == ANYWHERE and text[:1] != "/":
+                    yield from self._somewhere(text)
+                    continue
+                self._looks += (1 + len(self._rules.patterns)) * (2 if effect.moves else 1)  # what is in it, too
+                if self._looks > _MOST_LOOKS:
+                    yield Finding("ask", "it names more files than are looked at")
+                    return
+                if type(word) is Glob:
+                    yield from self._glob(text, folder, program, effect)
+                elif type(word) is str or type(word) is Number:
+                    if effect.moves or not self._is_usual([text], folder):
+                        yield from self._path(text, folder, program, effect)
+                else:
+                    yield from self._somewhere(text)
+
+    def _are_usual(self, words: list[str], folders: Folders) -> bool:
+        """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""
+        if not KNOWN.issuperset(map(type, words)) or max(map(len, words), default=0) > LONGEST_PATH:
+            return False
+        texts = list(filter(WHOLE.match, words))
+        for word in filterfalse(SETTLED.match, words) if len(texts) < len(words) else ():
+            texts.extend(candidates(word, self._rules))
+        looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
+        if looks > _MOST_LOOKS:
+            return False
+        for folder in folders:
+            if not self._is_usual(texts, folder):
+                return False
+        self._looks = looks
+        return True
+
+    # One path.
+
+    def _path(self, text: str, folder: str, program: str, effect: Effect) -> Iterable[Finding]:
+        try:
+            place, found = self._look(text, folder)
+        except UnclearPathError as error:
+            return (Finding("maybe", str(error)),)
+        if found or effect.moves or is_secret(place.real, self._home) or place.written != place.real:
+            return self._against(text, place, found, program, effect)
+        return ()  # as for nearly every word
+
+    def _against(self, text: str, place: Place, found: list[Found], program: str, effect: Effect) -> Iterator[Finding]:
+        """What is to be said of *place*, which *text* names, and which the rules *found* are about."""
+        changed = (self.changes_listed and effect.lists()) or (self.is_followed and effect.links())
+        for one in found:
+            if one.kept != "write" or changed or not effect.reads(text):
+                yield finding_of(one, place.written, program)
+        if is_secret(place.real, self._home) or (place.written != place.real and is_secret(place.written, self._home)):
+            yield Finding("ask", f"{place.written} may hold secrets")
+        if effect.moves:
+            yield from self._within(text, place, effect)
+
+    def _within(self, text: str, place: Place, effect: Effect) -> Iterator[Finding]:
+        """What is to be said of what is in the folder *place*, which is copied, moved or deleted."""
+        program = effect.program or ""
+        if program in MOVING and (program != "mv" or effect.takes_elsewhere(text)):
+            for one in self._rules.below(place.real):
+                if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
+                    yield Finding("maybe", f"{place.written} holds the permission policy's own files")
+        if effect.takes_elsewhere(text):
+            if program == "mv":
+                for one in self._rules.below(place.real):
+                    if one.kept == "write" and self._links.exists(one.path):
+                        yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
+            yield from self._taken(place, follow=effect.follows_links())
+
+    def _taken(self, place: Place, *, follow: bool) -> Iterator[Finding]:
+        """What is in the folder *place*, or with *follow* behind links in it, and no tool may read, or is secret."""
+        if self._searches is None:
+            self._searches = Searches(self._rules, self._home, self._links)
+        try:
+            one, secret = self._searches.first_in(place.real, follow=follow)
+        except UnclearPathError:
+            yield Finding("maybe", f"{place.written} holds more files than are looked at")
+            return
+        if one is not None:
+            yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
+        if secret is not None:
+            yield Finding("ask", f"{place.written} holds {secret}, which may hold secrets")
+
+    def _look(self, text: str, folder: str) -> tuple[Place, list[Found]]:
+        """Where a path leads, and the rules about that."""
+        known = self._known.get((text, folder))
+        if known is None:
+            place = self._links.place(os.path.join(folder, text), folder or None)
+            known = self._known[(text, folder)] = place, self._rules.about(place, self._links)
+        return known
+
+    def _is_usual(self, texts: list[str], folder: str) -> bool:
+        """Whether there is nothing to say of paths: below a usual folder, no name in one has a rule or is a link."""
+        if not texts:
+            return True
+        usual = self._folders.get(folder)
+        if usual is None:
+            # What is said of a folder that is settled rests on nothing but the rules.
+            known = folder in self._rules.usual and folder in self._links.folders
+            usual = self._folders[folder] = known or (folder != ANYWHERE and self._is_usual_folder(folder))
+        joined = "/".join(texts)
+        return (
+            usual
+            and not _ODD_NAME.search(joined)
+            and self._rules.is_plain(joined)
+            and not self._links.has_links(folder, texts)
+        )
+
+    def _is_usual_folder(self, folder: str) -> bool:
+        """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""
+        try:
+            place = self._links.place(folder, folder or None)
+        except UnclearPathError:
+            return False
+        plain = place.real == place.written == folder and not may_be_secret(f"{folder}/")
+        usual = plain and not self._rules.about(place, self._links)
+        if usual and folder in self._links.folders and not self._links.looked_beyond:
+            self._rules.keep_usual(folder)
+        return usual
+
+    def _somewhere(self, text: str, *, writes: bool = False) -> Iterator[Finding]:
+        """A path of which only a part is known, or not the folder that it starts from."""
+        names, patterns = set(filter(None, _NO_NAME.split(text))), patterns_of(text)
+        for path, one in self._rules.roots.items():
+            name = path.rpartition("/")[2]
+            if (one.kept in ("own", "read") or (writes and one.kept == "write")) and (
+                name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
+            ):
+                yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)
+                return
+
+    # Globs.
+
+    def _glob(self, text: str, folder: str, program: str, effect: Effect) -> Iterator[Finding]:
+        try:
+            patterns = list(self._resolved(os.path.join(folder, text), folder))
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
+            return
+        for pattern in patterns:
+            self._looks += _LOOKS_OF_A_GLOB
+            if self._looks > _MOST_LOOKS:
+                yield Finding("ask", "its patterns may be more files than are looked at")
+                return
+            for one in self._rules.may_become(pattern):
+                if one.kept != "write" or not effect.reads(text):
+                    finding = finding_of(one, one.path, program)
+                    yield finding if one.kept == "own" and not effect.reads(text) else softened(finding)
+            secret = next((place for place in secret_places(self._home) if may_meet(pattern, place)), None)
+            if secret is not None or is_secret(pattern, self._home):
+                yield Finding("ask", f"{secret or pattern} may hold secrets")
+
+    def _resolved(self, path: str, folder: str) -> Iterator[str]:
+        """The pattern with its fixed beginning resolved; and where a link may be met, the pattern behind it."""
+        parts = [part for part in path.split("/") if part]
+        waiting = [("/", parts)]
+        while waiting:
+            start, rest = waiting.pop()
+            self._count_entry(len(rest))
+            fixed = next((i for i, part in enumerate(rest) if WILDCARD.search(part)), len(rest))
+            if ".." in rest[fixed:]:
+                raise UnclearPathError(f"{path} goes up from a folder that only the running shell knows")
+            real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder or None)
+            yield "/".join([real.rstrip("/"), *rest[fixed:]]) or "/"
+            if fixed < len(rest):
+                waiting.extend(
+                    (f"{real.rstrip('/')}/{name}", rest[fixed + 1 :])
+                    for name, link in self._links_in(real)
+                    if (link or len(rest) > fixed + 1) and self._may_meet("/" + rest[fixed], "/" + name)
+                )
+
+    def _links_in(self, folder: str) -> list[tuple[str, bool]]:
+        """The links and folders in *folder*, each with whether it is a link."""
+        found = self._entries_of.get(folder)
+        if found is None:
+            found = self._entries_of[folder] = []
+            self._links.looked_beyond = True
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        self._count_entry()
+                        if entry.is_symlink() or entry.is_dir():
+                            found.append((entry.name, entry.is_symlink()))
+            except OSError:  # not there, or not to be looked at: nor will the shell
+                pass
+        return found
+
+    def _may_meet(self, pattern: str, name: str) -> bool:
+        self._count_entry()
+        return may_meet(pattern, name)
+
+    def _count_entry(self, count: int = 1) -> None:
+        self._entries += count
+        if self._entries > _MOST_ENTRIES:
+            raise UnclearPathError("it has a pattern for more files than are looked at")

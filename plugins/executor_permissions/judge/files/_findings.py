@@ -1,0 +1,46 @@
+"""What is to be said of the files that a command names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from executor_permissions.judge.rules._file_rules import Found
+
+Verdict = Literal["deny", "maybe", "ask"]
+_ORDER: tuple[Verdict, ...] = ("deny", "maybe", "ask")
+
+
+class Finding(NamedTuple):
+    """
+    What is wrong with a file that a command names.
+
+    Attributes:
+        verdict: ``deny``; ``maybe``: only the running shell knows whether it is; ``ask``: no rule may cover it.
+        rule: The rule that is about it, or None.
+    """
+
+    verdict: Verdict
+    reason: str
+    rule: str | None = None
+
+
+def finding_of(one: Found, path: str, program: str) -> Finding:
+    """What *program* is told of *path*, a file that the rule *one* is about."""
+    if one.kept == "own":
+        return Finding("maybe" if program == "git" else "deny", f"{path} belongs to the permission policy", one.rule)
+    if one.kept == "read":
+        return Finding("deny", f"{path} is kept from every program by the rule {one.rule!r}", one.rule)
+    return Finding("maybe" if one.kept == "write" else "ask", f"{path} is blacklisted for other tools", one.rule)
+
+
+def softened(finding: Finding) -> Finding:
+    """The same where only the running shell knows whether it is so."""
+    return finding._replace(verdict="maybe") if finding.verdict == "deny" else finding
+
+
+def worse(one: Finding | None, other: Finding) -> Finding:
+    """The one of both that forbids more; *one* if they are alike."""
+    if one is None:
+        return other
+    return one if _ORDER.index(one.verdict) <= _ORDER.index(other.verdict) else other

@@ -1,0 +1,122 @@
+"""Programs that show files that nobody names to them: servers of a folder, and those that find some by themselves."""
+
+# ruff: noqa: SIM905 -- lines of words
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from executor_permissions.judge.bash._words import Glob, Suffix
+
+
+class Shown(NamedTuple):
+    """
+    What a program shows.
+
+    Attributes:
+        folders: Below which the files are.
+        names: Patterns for their names; none if it may be any.
+        does: What it does to them, for a person.
+    """
+
+    folders: list[str]
+    names: tuple[str, ...]
+    does: str
+
+
+# Servers: a word without which they are none, and the options that name the folder, which is else among their operands.
+_SERVERS: dict[str, tuple[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        "http-server live-server static-server simple-http-server darkhttpd miniserve serve".split(), ("", frozenset())
+    ),
+    **dict.fromkeys("http.server pyftpdlib jwebserver".split(), ("", frozenset({"-d", "--directory"}))),
+    "SimpleHTTPServer": ("", frozenset()),
+    "caddy": ("file-server", frozenset({"-r", "--root"})),
+    "php": ("-S", frozenset({"-t"})),
+    "rclone": ("serve", frozenset()),
+    "ruby": ("-run", frozenset()),
+    "webfsd": ("", frozenset({"-r"})),
+}
+_FETCHED = frozenset("npx bunx pnpx".split())  # the program is the first word that is no option
+# What prints files of its own accord: by words that it needs one of, those with which it tells only names, the files.
+_COMPOSE = (
+    frozenset({"config", "convert"}),
+    frozenset("-q --quiet --services --volumes --networks --profiles".split()),
+    (),
+)
+_STATE = (frozenset({"output", "show", "console", "pull"}), frozenset[str](), ("*.tfstate*", "*.tfvars*"))
+_READERS: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {
+    **dict.fromkeys("docker podman docker-compose podman-compose".split(), _COMPOSE),
+    **dict.fromkeys(("terraform", "tofu"), _STATE),
+    "direnv": (frozenset({"exec", "export", "dump"}), frozenset(), (".env*",)),
+    "dotenv": (frozenset({"list", "get", "run", "--", "-p"}), frozenset(), (".env*",)),
+    **dict.fromkeys(("foreman", "honcho"), (frozenset({"run"}), frozenset[str](), (".env*",))),
+}
+# They look for what fits a pattern themselves, below any number of folders and with a dot in front, too.
+_MATCHING = frozenset("prettier eslint stylelint markdownlint markdownlint-cli2 cspell".split())
+_PATTERN = re.compile(r"[*?\[{(]")
+_CLASS = re.compile(r"\[[^\]]*\]")
+_CHOICE = re.compile(r"\{([^{}/]*)\}")  # *.{js,ts}
+_UNREAD = frozenset("\\[]{}()")
+_MOST_NAMES = 50
+SHOWING = frozenset({*_SERVERS, *_READERS, *_FETCHED, *_MATCHING})
+
+
+def shown_by(program: str, words: list[str]) -> Shown | None:
+    """What *program*, one of `SHOWING`, shows if it is given *words*; None if it shows nothing."""
+    if program in _FETCHED:
+        at = next((i for i in range(1, len(words)) if words[i][:1] != "-"), len(words) - 1)
+        name = words[at].partition("@")[0]
+        if name in _MATCHING:
+            return _matched(words[at:])
+        return _served(name, words[at:]) if name in _SERVERS else None
+    if program in _MATCHING:
+        return _matched(words)
+    if program in _SERVERS:
+        return None if type(words) is Suffix and program == "serve" else _served(program, words)
+    needed, telling, names = _READERS[program]
+    given = words[1:]
+    if program in ("docker", "podman") and "compose" not in given:
+        return None
+    shows = not needed.isdisjoint(given) and telling.isdisjoint(given)
+    return Shown(["."], names, "shows") if shows else None
+
+
+def _served(program: str, words: list[str]) -> Shown | None:
+    needed, options = _SERVERS[program]
+    if needed and not any(word.startswith(needed) for word in words[1:]):
+        return None
+    named = [words[i + 1] for i in range(len(words) - 1) if words[i] in options]
+    named += [value for name, equals, value in (word.partition("=") for word in words) if equals and name in options]
+    if not named and not options:
+        named = [word for word in words[1:] if word[:1] != "-" and not word.isdigit() and word not in (needed, "httpd")]
+    return Shown(named or ["."], (), "hands out")
+
+
+def _matched(words: list[str]) -> Shown | None:
+    """What fits the patterns among *words*: below the folder that each begins with, files of the name it ends in."""
+    folders, names = [], []
+    told = any(word.startswith("--parser") for word in words)  # prettier: how to read whatever is in a folder
+    for word in words[1:]:
+        found = _PATTERN.search(word)
+        left_out = word[:1] == "!" and word[1:2] != "("
+        if word[:1] == "-" or left_out or type(word) not in (str, Glob):
+            continue
+        if found is not None:
+            start, slash, _ = word[: found.start()].rpartition("/")
+            folders.append(start or slash or ".")
+            names += _names_of(word.rpartition("/")[2])
+        elif told:
+            folders.append(word)
+            names.append("*")
+    return Shown(folders, tuple(names), "looks at") if folders else None
+
+
+def _names_of(pattern: str) -> list[str]:
+    """The patterns that *pattern* chooses between; any name if it is not plain which these are."""
+    names = [_CLASS.sub("?", pattern)]
+    while (choice := _CHOICE.search(names[0])) and len(names) <= _MOST_NAMES:
+        first = names.pop(0)
+        names += [first[: choice.start()] + one + first[choice.end() :] for one in choice[1].split(",")]
+    plain = all(name and _UNREAD.isdisjoint(name) for name in names)
+    return names if plain else ["*"]

@@ -1,0 +1,129 @@
+"""Words of a shell command that only the running shell knows: which files they may be, and who is given them."""
+
+# ruff: noqa: PTH118, SIM905 -- texts, not files; lines of words
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Literal
+
+from executor_permissions.judge.bash._expand import ANYWHERE
+from executor_permissions.judge.bash._words import DEFINITE, REST, program_of
+from executor_permissions.judge.options import walk
+from executor_permissions.judge.paths._globs import Wildcard
+from executor_permissions.judge.paths._overlap import may_meet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor_permissions.judge.options._walk import Walk
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._file_rules import FileRules, Found
+
+_WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
+_MARK = "\0"  # in no word of a command
+_DEEPEST_BRACES = 6
+# They tell of files what they are, and not what is in them.
+_TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
+# With such an option they take the names of files from their input, or from a list.
+_NAMED_BY_INPUT = {
+    **dict.fromkeys(("7z", "7za", "7zr", "7zz"), re.compile(r"-i.*@|@")),
+    **dict.fromkeys(("xz", "unxz", "xzcat", "lzma", "unlzma"), re.compile(r"--files")),
+    **dict.fromkeys(("tar", "gtar", "bsdtar", "rsync", "sort"), re.compile(r"--files")),  # cut short, too
+    "ack": re.compile(r"-[a-zA-Z]*x|--files-from"),
+    "cpio": re.compile(r"-[^-]*[op]|--(?:cr|pa)"),
+    "gpg": re.compile(r"--multifile"),
+    "pax": re.compile(r"-[^-]*w"),
+    "zip": re.compile(r"-[^-]*@|--names-stdin"),
+}
+
+
+def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
+    """What the program does with a file that may be any: shows it or takes it elsewhere; or, if not that, writes it."""
+    program = program_of(words) or ""
+    option = _NAMED_BY_INPUT.get(program)
+    if option is not None and any(map(option.match, words)):
+        return "read"
+    if DEFINITE.issuperset(map(type, words)):
+        found = walk(words) if program not in _TELLING else None
+        return "read" if found is not None and REST in found.reads else None
+    found = walk([*map(_marked, words)])  # as text, so that it is a value also where it might be an option
+    if found is None or found.grammar is None:
+        return None
+    all_read = REST in words or REST in found.reads
+    tells = program in _TELLING or found.grammar.entry.kind == "builder"
+    if not tells and any(
+        _is_open(word, all_read=all_read) for word in (_moved(found) if program == "mv" else found.reads)
+    ):
+        return "read"
+    # Who is given lists to write is looked for by itself, too.
+    return "write" if any(_is_open(word, all_read=False) for word in found.writes) else None
+
+
+def _marked(word: str) -> str:
+    return word if type(word) in DEFINITE or word in ("{}", REST) else _worked_out(word)
+
+
+def _worked_out(text: str) -> str:
+    """*text* with a mark in place of each part that the shell works out."""
+    found = int("$" in text or "`" in text)  # of braces every name is written out
+    while found:
+        text, found = _WORKED_OUT.subn(_MARK, text)
+    return text
+
+
+def _moved(found: Walk) -> list[str]:
+    """What ``mv`` is given to move: it writes that as well, and its target last, unless an option is not known."""
+    return found.writes if found.guessed else found.writes[:-1]
+
+
+def _is_open(word: str, *, all_read: bool) -> bool:
+    """Whether *word* may become any name; what ``find`` puts in place of ``{}`` is looked for by itself."""
+    return all_read if word in ("{}", REST) else _MARK in word and not _fixed_name(word)
+
+
+def has_open_name(text: str) -> bool:
+    """Whether the shell works out the whole name of the file that *text* is."""
+    return not _fixed_name(_worked_out(text))
+
+
+def _fixed_name(marked: str) -> str:
+    """What is written out of the name of the file that *marked* is."""
+    return marked.rpartition("/")[2].strip("\"'*" + _MARK)
+
+
+def patterns_of(text: str) -> list[str]:
+    """The names in a path of which the shell works out a part, with ``*`` for that part: of ``.{env,x}`` ``.*``."""
+    return [name for name in _pattern(text).split("/") if "*" in name and name.strip("*")]
+
+
+def _pattern(text: str) -> str:
+    """*text* with a ``*`` for each part that the shell works out."""
+    for _ in range(_DEEPEST_BRACES):
+        text, found = _WORKED_OUT.subn("*", text)
+        if not found:
+            break
+    return text.replace('"', "").replace("'", "")
+
+
+def may_be_opened(
+    text: str, folder: str, rules: FileRules, links: Links, home: str, *, writes: bool
+) -> Iterator[Found]:
+    """The rules about the file that a redirection to *text*, of which the shell works out a part, may open."""
+    pattern, kept = _pattern(text), "write" if writes else "read"
+    roots = [one for one in rules.roots.values() if one.kept == kept and (writes or links.exists(one.path))]
+    globs = [one for _, _, one in rules.patterns if one.kept == kept]
+    if has_open_name(text) or (writes and pattern[:1] == "*"):
+        yield from (*roots, *globs)
+        return
+    fixed, _, rest = (home + pattern[1:] if pattern[:2] == "~/" else pattern).partition("*")
+    if folder == ANYWHERE and fixed[:1] != "/":
+        return
+    start, _, name = os.path.join(folder, fixed).rpartition("/")
+    begin = f"{links.real(start or '/', folder or None).rstrip('/')}/{name}"
+    whole = Wildcard((begin, *rest.split("*")))
+    for one in roots:
+        above = one.path.startswith(begin) and one.rule.endswith("/")  # what is worked out may hold slashes
+        if above or begin.startswith(f"{one.path}/") or whole.fits(one.path):
+            yield one
+    yield from (one for one in globs if may_meet(f"{begin}*{rest}", one.path, dots=True))

@@ -1,0 +1,1 @@
+"""Paths, other texts, and patterns for them: what they mean, and where they lead."""

@@ -1,0 +1,53 @@
+"""Which words of a command lead through links, and where to: what a person allowed was about the files of then."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_JOINTS = re.compile(r"[=@:,]")
+_BLANKS = re.compile(r"[\s;&|<>()'\"`=@:,]+")
+_MOST_WORDS = 200  # of a line; of a longer one the first
+_MOST_FOLDERS = 10
+
+
+def through_links(
+    words: Iterable[str], folders: Iterable[str], real: Callable[[str], str]
+) -> frozenset[tuple[str, str]]:
+    """
+    The words that lead through a link from one of *folders*, each with the end of it.
+
+    Args:
+        words: Those of a command; what stands behind ``=``, ``@`` or ``:`` may be a file too.
+        folders: Absolute, without links.
+        real: Where an absolute path leads.
+    """
+    texts = {piece for word in words for piece in (word, *_JOINTS.split(word)) if piece and len(piece) < LONGEST_PATH}
+    return frozenset(found for folder in folders if folder for text in texts for found in _followed(text, folder, real))
+
+
+def _followed(text: str, folder: str, real: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    written = os.path.normpath(os.path.join(folder, text))  # noqa: PTH118 -- text
+    try:
+        end = real(os.path.join(folder, text))  # noqa: PTH118 -- as above
+    except (UnclearPathError, OSError, ValueError):
+        return
+    if end != written:
+        yield text, end
+
+
+def words_of_line(line: str) -> list[str]:
+    """What may be files in a line that is remembered as a whole, whatever its grammar."""
+    return [word for word in _BLANKS.split(line)[:_MOST_WORDS] if word and word[0] != "-"]
+
+
+def folders_of_line(words: Iterable[str], base: str) -> list[str]:
+    """Where a line may be: in *base*, and in the folders that it names."""
+    named = (os.path.realpath(os.path.join(base, word)) for word in words)  # noqa: PTH118 -- as above
+    return [base, *dict.fromkeys(path for path in named if os.path.isdir(path))][:_MOST_FOLDERS]  # noqa: PTH112 -- as above

@@ -1,0 +1,199 @@
+"""What the policy says about files, ready to be asked about the operands of commands."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from executor import paths
+from executor_permissions.judge.paths._globs import STAR, TreeWildcard, escaped
+from executor_permissions.judge.paths._overlap import may_meet
+from executor_permissions.judge.paths._paths import Place
+from executor_permissions.judge.rules._rules import OWN_FILES, READING_TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.paths._paths import PathRule
+    from executor_permissions.judge.rules._rules import Places, RuleList
+
+# From whom a file is kept: it is the policy's own, from whoever reads it, from some tool, from what changes it.
+Kept = Literal["own", "read", "other", "write"]
+_ORDER: tuple[Kept, ...] = ("own", "read", "other", "write")
+_MOST_FREE = 512
+_WRITING_TOOLS = frozenset({"writeFile", "editFile", "deleteFile", "write_file", "edit_file", "delete_file"})
+
+
+class Found(NamedTuple):
+    """A file that a rule is about: the rule, and what it keeps the file from."""
+
+    path: str
+    rule: str
+    kept: Kept
+
+
+class Several(NamedTuple):
+    """A rule that may be about files of several names: what their whole paths fit, the folder in which to look, it."""
+
+    glob: TreeWildcard
+    root: str
+    about: Found
+
+
+@dataclass(slots=True)
+class FileRules:
+    """
+    The files that the lists of a policy keep from its tools.
+
+    Attributes:
+        roots: Files and folders, resolved and as they are written.
+        patterns: Rules with a ``*``, each with its text as an absolute pattern.
+        several: What may be about files of several names: those with a ``*``, and beginnings.
+        keeps_from_reading: Whether one of *roots* may be kept from whoever reads it.
+        usual: Some of the folders that neither a rule is about nor what is known of secrets; at most `_MOST_FREE`.
+    """
+
+    roots: dict[str, Found] = field(default_factory=dict)
+    patterns: list[tuple[PathRule, str, Found]] = field(default_factory=list)
+    several: list[Several] = field(default_factory=list)
+    keeps_from_reading: bool = False
+    usual: set[str] = field(default_factory=set)
+    _beginnings: list[Found] = field(default_factory=list)
+    _folded: dict[str, str] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+    _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
+    _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=lambda: ("", (), []))
+
+    def add_rule(self, rule: PathRule, text: str, kept: Kept) -> None:
+        """Add a rule of the file."""
+        if "*" in rule.pattern:
+            about = Found(rule.pattern, text, kept)
+            self.patterns.append((rule, rule.pattern, about))
+            if rule.glob is not None:
+                self.several.append(Several(rule.glob, rule.root, about))
+            self.usual.clear()
+            return
+        for path in (rule.root, rule.written):
+            self.add(path, text, kept)
+            if not path[-1:].isalnum() and path != "/" and not rule.subtree:
+                about = Found(path, text, kept)  # "/home/me/.ssh/id_"
+                self._beginnings.append(about)
+                self.several.append(
+                    Several(TreeWildcard.of(escaped(path) + STAR), path.rpartition("/")[0] or "/", about)
+                )
+
+    def add(self, path: str, text: str, kept: Kept) -> None:
+        """Add one file or folder. Of two rules for it the one that keeps more is heeded."""
+        found = self.roots.get(path)
+        if found is None or _ORDER.index(kept) < _ORDER.index(found.kept):
+            self.roots[path] = Found(path, text, kept)
+            self.keeps_from_reading = self.keeps_from_reading or kept == "read"
+            self._free.clear()
+            self.usual.clear()
+            self._folded[_fold(path)] = path
+            self._names.add(_fold(path.rpartition("/")[2]))
+
+    def keep_usual(self, folder: str) -> None:
+        """Remember that *folder* is one of the usual ones."""
+        if len(self.usual) >= _MOST_FREE:
+            self.usual.clear()
+        self.usual.add(folder)
+
+    def is_plain(self, path: str) -> bool:
+        """Whether no file or folder of one of the names in *path* has a rule."""
+        if self.patterns or self._beginnings:
+            return False
+        return self._names.isdisjoint(path.casefold().split("/") if path.isascii() else map(_fold, path.split("/")))
+
+    def about(self, place: Place, links: Links) -> list[Found]:
+        """The rules about *place*, to which *links* have led."""
+        found = self._above(place.real, links)
+        if place.written != place.real:
+            found += self._above(place.written, links)
+        if place.entry != place.real:
+            found += self._above(place.entry, links)
+        for rule, _, about in self.patterns:
+            if rule.catches(place):
+                found.append(about)
+        return found
+
+    def _above(self, path: str, links: Links) -> list[Found]:
+        """The rules about *path*, or about a folder above it."""
+        found = [one for one in self._beginnings if path.startswith(one.path)]
+        roots, folded, free = self.roots, self._folded, True
+        at, other = path, _fold(path)
+        while at not in self._free:
+            if at in roots:
+                found.append(roots[at])
+                free = False
+            elif other in folded:
+                free = False
+                if self._same(at, links):
+                    found.append(roots[folded[other]])
+            if len(at) <= 1:
+                break
+            at = at[: at.rfind("/")] or "/"
+            other = other[: other.rfind("/")] or "/"
+        if free:
+            if len(self._free) >= _MOST_FREE:
+                self._free.clear()
+            self._free.add(path[: path.rfind("/")] or "/")
+        return found
+
+    def _same(self, path: str, links: Links) -> bool:
+        """Whether a file system that knows no case takes *path* for one of the roots."""
+        links.looked_beyond = True
+        try:
+            return str(paths.resolve(path)) in self.roots
+        except (OSError, ValueError):
+            return False
+
+    def below(self, folder: str) -> list[Found]:
+        """The rules about files and folders below *folder*."""
+        start = folder if folder.endswith("/") else folder + "/"
+        return [one for path, one in self.roots.items() if path.startswith(start)]
+
+    def among(self, top: str, names: tuple[str, ...]) -> list[Found]:
+        """The files of these *names* in the folder *top* that a rule with a wildcard keeps from whoever reads."""
+        if self._compared[0] != top or self._compared[1] is not names:  # the same names are asked about again and again
+            found = []
+            for path in (f"{top}/{name}" for name in names):
+                place = Place(path, path, path)
+                found += [
+                    one._replace(path=path)
+                    for rule, _, one in self.patterns
+                    if one.kept == "read" and rule.catches(place)
+                ]
+            self._compared = top, names, found
+        return self._compared[2]
+
+    def may_become(self, pattern: str) -> list[Found]:
+        """The rules about what a shell glob (absolute) may become."""
+        found = [one for path, one in self.roots.items() if may_meet(pattern, path)]
+        return found + [one for _, other, one in self.patterns if may_meet(pattern, other)]
+
+
+def _fold(path: str) -> str:
+    return path.casefold() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
+
+
+def file_rules(
+    rules: RuleList, tools: Iterable[str], kinds: Mapping[str, Mapping[str, str]], places: Places
+) -> FileRules:
+    """What one list says about files, for any of *tools*, whose arguments mean *kinds*; and the policy's own files."""
+    found = FileRules()
+    for tool in sorted(tools):
+        kept: Kept = "read" if tool in READING_TOOLS else "write" if tool in _WRITING_TOOLS else "other"
+        of_tool = rules.for_tool(tool, kinds.get(tool, {}), is_shell=False)
+        about = [each for file in of_tool.files for values in file.values.values() for each in values]
+        about += [
+            (call.text, rule) for call in of_tool.calls for rule in call.arguments.values() if len(call.arguments) == 1
+        ]
+        for text, rule in about:
+            if rule.path is not None and isinstance(rule.value, str):
+                found.add_rule(rule.path, text, kept)
+    for path in places.protected:
+        found.add(path, OWN_FILES, "own")
+    return found
