@@ -7,6 +7,7 @@ import os
 import queue
 import signal
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -18,6 +19,7 @@ from executor.registry._registry import PluginRegistry
 from executor.tasks._durable import Durable
 from executor.tasks._manager import TaskManager
 from executor.tasks._table import TaskTable
+from executor.tasks._unstored import wait_until_stored
 from executor.tools._frames import read, write
 from executor.values import Decision, Tool, ToolCall, Verdict
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from executor.protocols import Ledger
     from executor.values import TaskInfo, ToolResult
     from executor.values._profile import Profile
+
+
+_STORED = "stored"  # an event beside the ids of tasks, and beside "", to be told to end
 
 
 class Runner(Protocol):
@@ -128,8 +133,22 @@ def run(make: Callable[..., Runner]) -> int:
     if not event:
         tasks.cancel(task_id, "Its runner process was told to end")
     executor.shutdown(cancel=not event)
+    if event:
+        _stay(tasks, events)
     tasks.close()
     return 0
+
+
+def _stay(tasks: TaskManager, events: queue.SimpleQueue[str]) -> None:
+    """The result is in no other place than here until it is stored: wait for that, or to be told to end."""
+
+    def wait() -> None:
+        wait_until_stored(tasks)
+        events.put(_STORED)
+
+    threading.Thread(target=wait, name="executor-runner-stays", daemon=True).start()
+    while events.get() not in ("", _STORED):
+        pass  # of another task, which the tool has started
 
 
 def _start(executor: Runner, order: Order, durable: Durable) -> str:

@@ -224,6 +224,7 @@ def _made(app: App, principal: str, how: How) -> ToolExecutor:
 def _serve_stdio(app: App, how: How, behind: Callable[[], None]) -> None:
     with _uncollected():
         from executor.mcp import serve
+        from executor.tasks._unstored import has_unstored, wait_until_stored
 
     made: list[ToolExecutor] = []
 
@@ -239,10 +240,11 @@ def _serve_stdio(app: App, how: How, behind: Callable[[], None]) -> None:
         )
     number = serve(executor_of, _options(app, how))
     for executor in made:
-        if number != signal.SIGINT and executor.tasks.open_count():
+        if number != signal.SIGINT and (executor.tasks.open_count() or has_unstored(executor.tasks)):
             behind()
             for info in executor.tasks.live():
                 executor.tasks.wait(info.id)
+            wait_until_stored(executor.tasks)
         executor.shutdown(cancel=True, timeout=LAST_SECONDS)
     raise Exit(ExitCode.OK if number is None else ExitCode.INTERRUPTED)
 

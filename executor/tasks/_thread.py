@@ -201,6 +201,11 @@ class StoreThread:
     def _is_slow(self) -> ExecutorUnavailableError:
         return unavailable(self._store.path, OSError("it is slow"))
 
+    def until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until *done*, which is looked at each time something has been written. Returns what it says at last."""
+        with self._lock:
+            return self._news.wait_for(done, seconds)
+
     def close(self, seconds: float) -> bool:
         """
         End the thread, at the latest after so many seconds; what can be written is written before.
@@ -265,6 +270,8 @@ class StoreThread:
                 change.after()
             change.apply, change.before, change.after = _written, None, None  # live tasks keep their last change
             change.settle(None)
+        with self._lock:
+            self._news.notify_all()
         if contended:
             time.sleep(2 * AGAIN)  # who has waited for this process has a turn
 

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -45,6 +46,12 @@ def wait(folder: str) -> str:
         if call.wait(0.02):
             return "stopped"
     return f"{call.plugin_name} {call.host.conversation}"
+
+
+def long(folder: str) -> str:
+    """More than a full disk has room for, once there is a file."""
+    wait(folder)
+    return "x" * 100_000
 
 
 @tool(description="by its decorated name")
@@ -469,6 +476,39 @@ def test_on_a_full_disk_it_is_not_started(tools, small_disk, fill):
         executor.register(tools.named)
         with pytest.raises(ExecutorUnavailableError, match="free some space"):
             executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the end of a process cannot be waited for")
+def test_it_stays_with_its_result_until_the_disk_has_room_for_it(tools, small_disk, fill, tmp_path):
+    tasks = TaskManager.open(small_disk / "state")
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.long)
+        task_id = executor.detach(ToolCall("1", "long", {"folder": str(tmp_path)}))
+        ended = os.pidfd_open(int(tasks.get(task_id).owner))
+        filler = fill(small_disk)
+        (tmp_path / "go on").touch()
+        assert not select.select([ended], [], [], 1.5)[0], "it would end with the last of its result"
+        assert tasks.get(task_id).status == TaskStatus.RUNNING
+        filler.unlink()
+        assert outcome(tasks, task_id) == (True, "x" * 100_000)
+        assert select.select([ended], [], [], SECONDS)[0]
+        os.close(ended)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the end of a process cannot be waited for")
+def test_told_to_end_it_stays_with_no_result(tools, small_disk, fill, tmp_path):
+    tasks = TaskManager.open(small_disk / "state")
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.long)
+        task_id = executor.detach(ToolCall("1", "long", {"folder": str(tmp_path)}))
+        owner = int(tasks.get(task_id).owner)
+        ended = os.pidfd_open(owner)
+        fill(small_disk)
+        (tmp_path / "go on").touch()
+        assert not select.select([ended], [], [], 1.5)[0]
+        os.kill(owner, signal.SIGTERM)
+        assert select.select([ended], [], [], SECONDS)[0]
+        os.close(ended)
 
 
 def test_where_no_process_can_be_started_that_is_said(tools, tasks, monkeypatch):

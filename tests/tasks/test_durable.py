@@ -18,6 +18,7 @@ from executor.tasks import TaskManager, _recovery, _watch
 from executor.tasks._manager import engine_of
 from executor.tasks._place import Place
 from executor.tasks._store import Store
+from executor.tasks._unstored import has_unstored, wait_until_stored
 
 
 @pytest.fixture
@@ -65,6 +66,28 @@ def held(folder):
         yield
     finally:
         connection.close()
+
+
+def test_who_works_for_nobody_else_waits_for_a_store_that_is_away(opened, tmp_path):
+    tasks = opened()
+    task_id = enter(tasks)
+    waits = threading.Thread(target=wait_until_stored, args=(tasks,))
+    with held(tmp_path / "state"):
+        finish(tasks, task_id)
+        assert has_unstored(tasks)
+        wait_until_stored(tasks, 0.05)
+        waits.start()
+    waits.join()
+    assert not has_unstored(tasks)
+    assert opened().get(task_id).status is TaskStatus.COMPLETED
+
+
+def test_where_nothing_can_be_stored_nobody_waits(opened):
+    wait_until_stored(TaskManager.in_memory())
+    tasks = opened()
+    engine_of(tasks).durable._begin("it was forked in the middle of something")
+    wait_until_stored(tasks)
+    assert not has_unstored(tasks)
 
 
 def test_a_store_that_fails_is_warned_of_once_however_many_tasks_it_fails(opened, tmp_path, caplog):
