@@ -7,6 +7,7 @@ The system frees the lock when the process dies, however it dies; a number that 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -43,6 +44,7 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for the other end of a pipe, should somebody have put one in a file's place
 
@@ -128,8 +130,7 @@ class OwnerLock:
             with contextlib.suppress(OSError):
                 born.unlink()
             raise ExecutorUnavailableError(
-                f"The task store has no lock in {folder}: {error}. Tasks need a local folder that this user may "
-                "write: make it writable, or set XDG_STATE_HOME to one that is"
+                f"The task store has no lock in {folder}: {error}. {_help(error)}"
             ) from error
         old, self._descriptor = self._descriptor, descriptor
         self._file = status.st_dev, status.st_ino
@@ -152,7 +153,7 @@ class OwnerLock:
         Returns:
             Whether that will be known after a crash.
         """
-        data = f"{line}\n".encode()
+        data = f"\n{line}\n".encode()  # of the one before a full disk may have taken a part, without its end
         try:
             return self.intact and os.write(self._descriptor, data) == len(data)
         except OSError:  # the disk is full
@@ -184,6 +185,12 @@ class OwnerLock:
             os.close(descriptor)
 
 
+def _help(error: OSError) -> str:
+    if error.errno in _FULL:
+        return "Free some space"
+    return "Tasks need a local folder that this user may write: make it writable, or set XDG_STATE_HOME to one that is"
+
+
 class Notes(NamedTuple):
     """
     What is in the file of an owner.
@@ -211,6 +218,8 @@ def notes(folder: Path, owner: str) -> Notes | None:
     except OSError:
         return found
     for line in lines[:-1]:  # behind the last end of a line is one that was cut by a crash, or nothing
+        if not line:
+            continue
         if not line.startswith("{"):
             found.told.add(line)
             continue

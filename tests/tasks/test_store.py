@@ -518,6 +518,32 @@ def test_a_lock_may_be_the_first_file_of_a_process(owners, no_input):
     assert is_alive(owners, again.id) is False
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
+def test_what_is_noted_after_a_note_that_the_full_disk_has_cut_is_whole(owners):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    lock = OwnerLock(owners)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
+    try:
+        assert not lock.note('{"values": {"groups": "[]"}}')
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert lock.note("t1")
+    assert lock.note('{"groups": []}')
+    assert notes(owners, lock.id) == Notes({"t1"}, [], ["[]"])
+    lock.release()
+
+
+def test_a_lock_for_which_the_disk_has_no_room_says_what_to_do(owners, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(ExecutorUnavailableError, match=r"No space left on device\. Free some space$"):
+        OwnerLock(owners)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_nobody_waits_at_a_pipe_in_the_place_of_a_file(owners, output):
     os.mkfifo(owners / "o1.lock")
