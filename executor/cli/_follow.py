@@ -92,7 +92,7 @@ class Call:
             finally:
                 executor.shutdown(wait=False, cancel=True)
                 runner.close()
-                app.stuck = self._presence.anybody
+                app.stuck = self._presence.anybody or not self._ended
         if self.through is not None and self.through.gone:
             raise self.through.error or Exit(ExitCode.OK)
         if self._error is not None:

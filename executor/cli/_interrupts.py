@@ -27,7 +27,8 @@ class Interrupts:
     While it is entered, signals that would end the process become events.
 
     The first one is for the command to end its call by; the second to clean up at once; the third ends the process
-    where it stands.
+    where it stands. After the first it stays so to the end of the process, which is all that is left to come: the
+    second must not break off what cleans up.
 
     Whoever waits does so on a pipe into which the interpreter writes at each signal. A wait for a lock would not do:
     a signal that arrives after the last look at signals and before the wait begins does not end the wait.
@@ -58,8 +59,9 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)  # type: ignore[arg-type]  # what getsignal gave
+        if not self.happened:
+            for number, before in self._before.items():
+                signal.signal(number, before)  # type: ignore[arg-type]  # what getsignal gave
         if self._wake_before is not None:
             signal.set_wakeup_fd(self._wake_before)
         self._awake.close()

@@ -15,9 +15,11 @@ from executor.cli._interrupts import Interrupts
 @pytest.fixture
 def interruptible():
     """SIGINT is handled, even when whoever started the tests ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux says what a thread is doing")
@@ -38,6 +40,13 @@ def test_a_signal_that_interrupts_no_wait_ends_it_all_the_same(interruptible):
         assert interrupts.wait(30) == Interrupts.INTERRUPT
         assert interrupts.happened
         thread.join()
+    assert signal.set_wakeup_fd(-1) == -1
+    signal.raise_signal(signal.SIGINT)  # on the way to the end of the process: it breaks nothing off
+
+
+def test_where_there_was_none_all_is_as_before(interruptible):
+    with Interrupts():
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.set_wakeup_fd(-1) == -1
 

@@ -14,6 +14,27 @@ from pathlib import Path
 import pytest
 
 QUESTION = "? more > "
+SLOW_TO_CLOSE = """
+import os
+from executor import hookimpl
+
+@hookimpl
+def executor_shutdown():
+    os.write(2, b"closing\\n")
+    with open("may close") as told:
+        told.read()
+    os.write(2, b"closed\\n")
+"""
+SLOW_TO_BEGIN = """
+import atexit, os, threading
+from executor import hookimpl
+
+@hookimpl
+def executor_before_call(call):
+    atexit.register(os.write, 2, b"the interpreter ends")
+    os.write(2, b"beginning\\n")
+    threading.Event().wait()
+"""
 ENDLESS = "echo pid=$$.; exec tail -f /dev/null"
 
 
@@ -109,6 +130,43 @@ def test_second_ctrl_c_leaves_no_process_either(terminal, watch, tmp_path):
     one.type("\x03")
     assert one.end() == 130
     assert ended(within=5)
+
+
+def test_second_ctrl_c_does_not_break_off_what_cleans_up(terminal, tools, add_plugin, tmp_path):
+    add_plugin("slow", SLOW_TO_CLOSE)
+    os.mkfifo(tmp_path / "may close")
+    one = terminal("call", "hold")
+    one.read_until("holding")
+    one.type("\x03")
+    one.read_until("closing")
+    one.type("\x03")
+    (tmp_path / "may close").write_text("now")
+    assert one.end() == 130
+    assert "closed" in one.shown
+    assert "Traceback" not in one.shown
+
+
+def test_more_of_them_wait_for_nothing(terminal, tools, add_plugin, watch, tmp_path):
+    add_plugin("slow", SLOW_TO_CLOSE)
+    os.mkfifo(tmp_path / "may close")
+    one = terminal("call", "hold")
+    ended = watch(one.process.pid)
+    one.read_until("holding")
+    one.type("\x03")
+    one.read_until("closing")
+    while not ended(within=0.1):  # two at once may be one
+        one.type("\x03")
+    assert one.end() == 130
+    assert "Traceback" not in one.shown
+
+
+def test_the_interpreter_does_not_end_under_a_call_that_has_not_come_to_its_tool(terminal, tools, add_plugin):
+    add_plugin("slow", SLOW_TO_BEGIN)
+    one = terminal("call", "hold")
+    one.read_until("beginning")
+    one.type("\x03\x03")
+    assert one.end() == 130
+    assert "the interpreter ends" not in one.shown
 
 
 def test_ctrl_c_stops_a_task_that_is_followed(terminal, tools):
