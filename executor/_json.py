@@ -249,16 +249,26 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def to_text(value: Any) -> str:
-    """*value* as text for a model: text as it is, everything else as compact JSON, what JSON cannot hold by ``str``."""
+    """*value* as text for a model: text as it is, all else as compact JSON, what JSON cannot hold by `as_data`."""
     text: str
     if isinstance(value, str):
         text = str.__str__(value)
     else:
         try:
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=as_text)
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=as_data)
         except Exception:  # noqa: BLE001 -- keys that are no text, cycles, and what raises when it is read
             text = as_text(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def as_data(value: Any) -> Any:
+    """What JSON holds in place of *value*, which it has no word for: the data that it stands for, else its text."""
+    from executor.values._data import data_of  # for those who return objects
+
+    try:
+        return data_of(value)
+    except Exception:  # noqa: BLE001 -- it stands for none, or raises when it is read
+        return as_text(value)
 
 
 def as_text(value: Any) -> str:

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from executor._json import as_text, to_text
+from executor._json import as_data, to_text
 from executor.errors import ToolExecutorError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def json_of(value: Any) -> tuple[Any, str]:
     The value as JSON, and as text for a model: text as it is, everything else as compact JSON.
 
     Returns:
-        *value* itself, if JSON can hold it; else a copy in which text stands for what it cannot hold.
+        *value* itself, if JSON can hold it; else a copy with `as_data` of what it cannot hold.
     """
     if isinstance(value, str):
         text = to_text(value)
@@ -46,9 +46,9 @@ def _mended(value: Any) -> tuple[Any, str]:
     """`json_of` for what JSON cannot hold as it is."""
     foreign: list[object] = []
 
-    def stand_in(item: object) -> str:
+    def stand_in(item: object) -> Any:
         foreign.append(item)
-        return as_text(item)
+        return as_data(item)
 
     try:
         text = _dump(value, default=stand_in, allow_nan=False)

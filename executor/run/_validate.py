@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_arguments
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from executor.run._backends import SchemaValidator
     from executor.tools._make import Registered
+    from executor.tools._schema import Schema
     from executor.values import ToolBackend
 
 
@@ -101,6 +103,22 @@ def _at_the_next(entry: Registered) -> Callable[[Any], bool]:
     return accepts
 
 
+def _wrong_in(value: Any, schema: Schema, name: str) -> list[dict[str, str]]:
+    """What is wrong with a result; objects in it are compared as the data that they stand for."""
+    built = compiled(schema, name)
+    try:
+        fits = built.is_valid(value)
+    except (ValueError, TypeError):  # it is no JSON
+        from executor.values._data import data_of
+
+        try:
+            value = json.loads(json.dumps(value, default=data_of, allow_nan=False))
+            fits = built.is_valid(value)
+        except Exception:  # noqa: BLE001 -- nor does it stand for any, or it raises when it is read: explain() says what is wrong
+            fits = False
+    return [] if fits else explain(schema, built, value)
+
+
 def _said(error: Exception) -> list[dict[str, str]]:
     return [{"path": "", "keyword": "", "message": str(error) or type(error).__name__}]
 
@@ -123,12 +141,7 @@ def validate_output(entry: Registered, backend: ToolBackend, value: Any, validat
         except Exception as error:  # noqa: BLE001 -- as for the arguments
             errors, cause = _said(error), error
     else:
-        built = compiled(schema, entry.name)
-        try:
-            fits = built.is_valid(value)
-        except (ValueError, TypeError):  # not JSON: explain() says what is wrong with it
-            fits = False
-        errors = [] if fits else explain(schema, built, value)
+        errors = _wrong_in(value, schema, entry.name)
     if errors:
         raise InvalidResultError(
             f"The result of {entry.name} does not fit its output schema: {in_words(errors)}",

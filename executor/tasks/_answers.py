@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from executor._json import as_text, to_text
+from executor._json import as_data, as_text, to_text
 from executor.calls._answer import answer
 from executor.calls._kinds import kind_of_task
 from executor.values import ResultKind, blocks_of
@@ -35,16 +35,16 @@ class Stored(NamedTuple):
 
 
 def encode(value: Any) -> str:
-    """A value as JSON, what JSON cannot hold as text."""
+    """A value as JSON, with the data that objects stand for, or their texts."""
     blocks = returned_blocks(value)
     try:
-        return json.dumps(value, default=as_text if blocks is None else _in_json)
+        return json.dumps(value, default=as_data if blocks is None else _in_json)
     except Exception:  # noqa: BLE001 -- keys that are no text, cycles, and what raises when it is read
         return json.dumps(to_text(value))
 
 
 def _in_json(value: Any) -> Any:
-    return value.to_dict() if isinstance(value, BLOCKS) else as_text(value)
+    return value.to_dict() if isinstance(value, BLOCKS) else as_data(value)
 
 
 def encode_more(result: ToolResult, *, whole: bool = False) -> str:

@@ -10,20 +10,18 @@ refused.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import pickle
 import struct
 from collections import Counter, deque
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from datetime import date, time, timedelta
 from enum import Enum
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from executor import errors
 from executor.values._blocks import BLOCKS, blocks_of
+from executor.values._data import data_of
 from executor.values._output import OutputChunk
 
 if TYPE_CHECKING:
@@ -35,8 +33,6 @@ _MOST_NESTED = 1 << 22  # lists and objects in it, of which each takes some hund
 _MOST_ALIKE = 100  # elements or keys of one hash: each is compared with all others, and no other thread runs meanwhile
 _KIND = "\0"  # the one key of what stands for something else
 _AS_THEY_ARE = frozenset({int, float, bool, type(None)})
-_AS_TEXTS = (date, time, timedelta, PurePath)  # as a model is told of them, in a box or not
-_TEXTS_TOO = ("Decimal", "Fraction", "UUID")  # which need not be imported here
 
 
 class UnsayableError(ValueError):
@@ -182,18 +178,13 @@ def _parts(error: BaseException) -> tuple[Any, ...]:
 
 def _data(value: Any) -> Any:
     """The data that an object stands for. Raises UnsayableError: it stands for none."""
-    kind = type(value)
-    if not isinstance(value, type):
-        if dataclasses.is_dataclass(value):
-            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        if hasattr(kind, "model_dump"):  # of pydantic
-            return value.model_dump(mode="json")
-        if hasattr(kind, "tolist"):  # of numpy, and like it
-            return value.tolist()
-        if isinstance(value, _AS_TEXTS) or kind.__name__ in _TEXTS_TOO:
-            return str(value)
-    name = f"{kind.__module__}.{kind.__name__}"
-    raise UnsayableError(f"it holds a {name}, and only plain data, dataclasses and blocks leave a box")
+    try:
+        return data_of(value)
+    except TypeError as error:
+        kind = type(value)
+        name = f"{kind.__module__}.{kind.__name__}"
+        told = "and only plain data, dataclasses and blocks leave a box"
+        raise UnsayableError(f"it holds a {name}, {told}") from error
 
 
 def _made(told: dict[str, Any]) -> Any:

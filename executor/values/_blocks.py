@@ -277,11 +277,17 @@ def returned_blocks(value: object) -> tuple[Block, ...] | None:
 
 def blocks_within(value: object) -> tuple[Block, ...]:
     """The blocks anywhere in the lists and objects of *value*, in order, but texts: these stand where they are."""
+    from executor.values._data import data_of
+
     found: list[Block] = []
 
-    def note(item: object) -> None:
-        if isinstance(item, BLOCKS) and not isinstance(item, Text):
+    def note(item: object) -> Any:
+        if not isinstance(item, BLOCKS):
+            with contextlib.suppress(Exception):  # it stands for no data, or raises when it is read
+                return data_of(item)
+        elif not isinstance(item, Text):
             found.append(item)
+        return None
 
     with contextlib.suppress(Exception):  # cycles, keys that are no text, and what raises when it is read
         json.dumps(value, default=note, skipkeys=True)

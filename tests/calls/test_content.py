@@ -246,7 +246,7 @@ def test_what_a_tool_returns_as_blocks_are_the_results_blocks(value):
     ("value", "content"),
     [
         ({"image": IMAGE, "n": 1}, '{"image":"[image: image/png, 4 bytes]","n":1}'),
-        ([{"of": [IMAGE]}, Text("x"), {1}], '[{"of":["[image: image/png, 4 bytes]"]},"x","{1}"]'),
+        ([{"of": [IMAGE]}, Text("x"), {1}], '[{"of":["[image: image/png, 4 bytes]"]},"x",[1]]'),
         ({(1, 2): 3, "a": IMAGE}, "{(1, 2): 3, 'a': Image(4 bytes, 'image/png')}"),
     ],
 )
