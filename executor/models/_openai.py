@@ -182,11 +182,14 @@ class OpenAICollector:
                 continue
             call_id = item.get("call_id")
             call = known.get(call_id) if isinstance(call_id, str) else None
+            taken = next((each for each, one in self._items if call is not None and one is call), None)
+            if taken is not None:
+                if taken.get("id") == item.get("id"):
+                    continue  # the same item once more
+                call = None  # another one, to which the model has given the same id
             if call is None:
                 call = _call_in(item, self._used)
                 new += [call] if call is not None else []
-            elif any(call is each for _, each in self._items):
-                continue  # the same item once more
             self._items.append((item if call is None else {**item, "call_id": call.echo}, call))
         return new
 

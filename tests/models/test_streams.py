@@ -321,6 +321,27 @@ def test_a_call_that_stands_twice_at_the_end_of_responses_is_one():
     assert (request.calls, len(request.message)) == (WHOLE[:1], 1)
 
 
+@pytest.mark.parametrize("at_the_end", [True, False])
+def test_two_calls_of_responses_that_have_one_id_are_two(at_the_end):
+    items = [item(id=f"fc_{n}", arguments=f'{{"x": {n}}}') for n in (1, 2)]
+    output = [each["item"] for each in items] if at_the_end else []
+    stream = models.Stream("openai")
+    calls = [*stream.calls([*items, {"type": "response.completed", "response": {"output": output}}])]
+    request = stream.end()
+    assert [call.arguments for call in calls] == ['{"x": 1}', '{"x": 2}']
+    assert request.calls == calls
+    assert [each["call_id"] for each in request.message] == [call.id for call in calls]
+    assert [answer["call_id"] for answer in request.answer([])] == [call.id for call in calls]
+    assert len({call.id for call in calls}) == 2
+
+
+def test_two_calls_of_responses_that_have_one_id_are_two_where_only_the_end_has_the_second():
+    first, second = (item(id=f"fc_{n}", arguments=f'{{"x": {n}}}')["item"] for n in (1, 2))
+    told = [{"type": "response.output_item.done", "item": first}]
+    end = {"type": "response.completed", "response": {"output": [first, second]}}
+    assert [call.arguments for call in models.Stream("openai").calls([*told, end])] == ['{"x": 1}', '{"x": 2}']
+
+
 def test_calls_that_were_given_out_stay_when_the_end_of_responses_cannot_be_read():
     stream = models.Stream("openai")
     stream.feed(item())
