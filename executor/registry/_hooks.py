@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Opinion = tuple[str, Callable[[ToolCall, Mapping[str, Any] | None], Decision | None]]
 
+_NOT_BEGUN = (CoroutineType, GeneratorType, AsyncGeneratorType)  # what a call gives that has run nothing so far
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("executor_"))
 OBSERVERS = ("executor_start_call", "executor_before_call", "executor_deny_call", "executor_after_call")
 # The hooks that all exposed plugins are called for, one after another: tryfirst and trylast choose the place. The
@@ -122,8 +123,13 @@ class PluginHooks:
     def call(self, hook: str, **arguments: object) -> None:
         """Call *hook*, if it is implemented. Raises what the plugin raises."""
         caller = self._callers.get(hook)
-        if caller is not None:
-            caller(**arguments)
+        if caller is None:
+            return
+        given = caller(**arguments)
+        if given and isinstance(given[0], _NOT_BEGUN):
+            if isinstance(given[0], CoroutineType):
+                given[0].close()  # Python would warn of it, too
+            raise TypeError(f"{hook} is async or has a yield in it, so nothing of it ran: make it a plain function")
 
     def check_permission(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision | None:
         """The plugin's opinion, which it must have implemented. Raises what the plugin raises."""

@@ -58,6 +58,36 @@ def test_hook_wrappers_are_refused(registry):
     assert registry.list_available() == []
 
 
+async def later(self, register):
+    register("late", lambda args: 1)
+
+
+def bit_by_bit(self, register):
+    yield register("late", lambda args: 1)
+
+
+@pytest.mark.parametrize("body", [later, bit_by_bit])
+def test_a_hook_of_which_nothing_runs_is_a_failure_that_says_so(registry, body):
+    idle = type("Idle", (), {"executor_register_tools": hookimpl(body)})
+    registry.register(idle(), "idle")
+    registry.expose("idle")
+    assert "executor_register_tools is async or has a yield in it" in registry.failures()[0].error
+
+
+def test_an_observer_that_is_async_is_recorded_and_changes_nothing(registry):
+    class Async:
+        @hookimpl
+        async def executor_after_call(self, call, result):
+            pass
+
+    registry.register(Async(), "async")
+    registry.expose("async")
+    with ToolExecutor(registry=registry) as executor:
+        executor.register("one", lambda args: 1)
+        assert executor.execute("one") == (True, 1)
+    assert [failure.plugin for failure in registry.failures()] == ["async"]
+
+
 def test_an_implementation_with_a_wrong_argument_is_refused(registry):
     class Wrong:
         @hookimpl
