@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from executor import Tool, ToolAnnotations, errors, tool
+from executor import Tool, ToolAnnotations, ToolExecutor, errors, tool
 
 
 def greet(name: str, times: int = 1) -> str:
@@ -305,3 +305,17 @@ def test_every_option_reaches_the_tool_it_makes():
     renamed = {"schema": "input_schema", "retry_unsafe": "retry"}
     assert {renamed.get(name, name) for name in ToolOptions.__annotations__} <= {field.name for field in fields(Tool)}
     assert all(f" {name}: " in ToolOptions.__doc__ for name in ToolOptions.__annotations__)
+
+
+NOT_GIVEN = object()
+
+
+def test_a_default_that_json_cannot_hold_is_not_in_the_schema(recwarn):
+    def measure(limit: float = float("nan"), most: float = float("inf"), least: float = 0.5, mark: object = NOT_GIVEN):
+        return [str(limit), most, least, mark is NOT_GIVEN]
+
+    with ToolExecutor() as executor:
+        made = executor.register(measure)
+        assert [each.get("default") for each in made.input_schema["properties"].values()] == [None, None, 0.5, None]
+        assert executor.execute("measure") == (True, ["nan", float("inf"), 0.5, True])
+    assert not recwarn.list

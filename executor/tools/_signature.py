@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -11,6 +12,8 @@ from executor._json import pointer
 from executor.errors import SchemaError
 
 if TYPE_CHECKING:
+    import pydantic
+
     from executor.tools._exact import Exact
 
 Handler: TypeAlias = Callable[[dict[str, Any]], Any]
@@ -94,13 +97,8 @@ class Typed(NamedTuple):
 def typed(fn: Callable[..., Any], name: str) -> Typed:
     """What a function whose parameters are the tool's arguments needs to be called. Raises SchemaError."""
     import pydantic  # 70 ms, paid by the first typed function
-    from pydantic.json_schema import GenerateJsonSchema
 
     from executor.tools._exact import exact
-
-    class Schema(GenerateJsonSchema):
-        def field_title_should_be_set(self, _: Any) -> bool:
-            return False  # "A" for a parameter `a` tells a model nothing
 
     def bind(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return args, kwargs
@@ -112,7 +110,7 @@ def typed(fn: Callable[..., Any], name: str) -> Typed:
     bind.__module__ = getattr(function, "__module__", __name__)
     try:
         adapter: Any = pydantic.TypeAdapter(cast("Any", bind))
-        schema = adapter.json_schema(schema_generator=Schema)
+        schema = _schema_of(adapter)
     except Exception as error:
         raise SchemaError(f"The signature of the tool {name!r} has no JSON Schema: {error}", tool_id=name) from error
     validate = adapter.validator.validate_python  # what adapter.validate_python calls, a step later
@@ -146,3 +144,24 @@ def typed(fn: Callable[..., Any], name: str) -> Typed:
 
     defaults = {key: parameter.default for key, parameter in signature.parameters.items()}
     return Typed(handler, check, bind_to, schema, functools.partial(exact, adapter.core_schema, defaults))
+
+
+def _schema_of(adapter: pydantic.TypeAdapter[Any]) -> dict[str, Any]:
+    from pydantic.json_schema import GenerateJsonSchema
+    from pydantic_core import PydanticSerializationError
+
+    class Schema(GenerateJsonSchema):
+        def field_title_should_be_set(self, _: Any) -> bool:
+            return False  # "A" for a parameter `a` tells a model nothing
+
+        def encode_default(self, default: Any) -> Any:
+            try:
+                json.dumps(encoded := super().encode_default(default), allow_nan=False)
+            except ValueError as error:  # NaN, which no API takes in a schema
+                raise PydanticSerializationError(str(error)) from error
+            return encoded
+
+        def emit_warning(self, *_: Any) -> None:
+            """Of a default that JSON cannot hold, as a mark for "not given" is: it is left out, and nobody is told."""
+
+    return adapter.json_schema(schema_generator=Schema)
