@@ -37,7 +37,7 @@ class Problem(str):
         return made
 
 
-def problems(schema: object, form: str, strict: bool = False) -> list[str]:  # noqa: FBT001, FBT002 -- the contract's
+def problems(schema: object, form: str, strict: bool = False) -> list[Problem]:  # noqa: FBT001, FBT002 -- the contract's
     """
     What the API *form* would refuse in a tool's schema, or not read.
 

@@ -20,7 +20,7 @@ SCHEMA = {
 def echo(args: dict[str, Any]) -> dict[str, Any]:
     """Say the text back, word by word on the live output, and as the result."""
     for word in args["text"].split():
-        current_call().emit(f"{word}\n")  # type: ignore[union-attr]  # inside a call there is one
+        current_call().emit(f"{word}\n")
     return {"text": args["text"]}
 
 

@@ -7,6 +7,7 @@ from typing import Any, assert_type
 
 from executor import (
     CancelToken,
+    CurrentCall,
     Decision,
     PluginRegistry,
     TaskInfo,
@@ -21,6 +22,7 @@ from executor import (
     current_call,
     get_current_tool_output_callback,
     hookimpl,
+    models,
     tool,
 )
 from executor.hookspecs import RegisterTool
@@ -77,10 +79,11 @@ def use() -> None:
     assert_type(Image(b"", "image/png").to_dict(), dict[str, Any])
     port: ToolExecutorPort = executor.as_port()
     assert_type(port.execute(ToolCall("1", "x")), ToolResult)
+    current_call().emit("text")  # in a tool there is one
     call = current_call()
-    if call is not None:
-        call.emit("text")
+    if isinstance(call, CurrentCall):
         assert_type(call.wait(1.0), bool)
+    assert_type(models.problems({}, "openai")[0].refused, bool)
     say = get_current_tool_output_callback()
     if say is not None:
         say("text")
