@@ -199,7 +199,8 @@ def test_a_schema_that_is_none_is_found_at_registration(executor, schema, text):
     [
         (lambda *a: 1, "name each parameter"),
         (lambda a, b, /: 1, "name each parameter"),
-        (lambda a, *rest, b: 1, "has no JSON Schema"),
+        (lambda a, *rest, b: 1, "name each parameter"),
+        (lambda a, /, *, b: 1, "name each parameter"),
     ],
 )
 def test_a_signature_without_a_schema_is_found_at_registration(executor, fn, text):

@@ -105,6 +105,12 @@ def typed(fn: Callable[..., Any], name: str) -> Typed:
 
     function = _function_of(fn)
     bind.__signature__ = signature = inspect.signature(fn)  # type: ignore[attr-defined]  # functions take attributes
+    if any(each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL) for each in signature.parameters.values()):
+        raise SchemaError(
+            f"The tool {name!r} takes *args or positional-only parameters, which arguments given by name cannot reach: "
+            "name each parameter, or take one mapping",
+            tool_id=name,
+        )
     hints = getattr(function, "__annotations__", {})
     bind.__annotations__ = {key: hint for key, hint in hints.items() if key in signature.parameters}
     bind.__module__ = getattr(function, "__module__", __name__)
@@ -114,12 +120,6 @@ def typed(fn: Callable[..., Any], name: str) -> Typed:
     except Exception as error:
         raise SchemaError(f"The signature of the tool {name!r} has no JSON Schema: {error}", tool_id=name) from error
     validate = adapter.validator.validate_python  # what adapter.validate_python calls, a step later
-    if schema.get("type") != "object":
-        raise SchemaError(
-            f"The tool {name!r} takes *args or positional-only parameters, which arguments given by name cannot reach: "
-            "name each parameter, or take one mapping",
-            tool_id=name,
-        )
 
     def handler(arguments: dict[str, Any]) -> Any:
         args, kwargs = validate(arguments)
