@@ -29,7 +29,8 @@ def data_of(value: object) -> Any:
     kind: Any = type(value)
     if not isinstance(value, (type, *BLOCKS)):
         if dataclasses.is_dataclass(value):
-            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            # What its author keeps out of `repr`, a password say, is not told either.
+            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.repr}
         if hasattr(kind, "model_dump"):  # of pydantic
             return kind.model_dump(value, mode="json")
         if isinstance(value, Enum):

@@ -46,6 +46,12 @@ class Lost:
 
 
 @dataclass
+class Login:
+    user: str
+    password: str = field(default="hunter2", repr=False)
+
+
+@dataclass
 class Loop:
     inner: object = None
 
@@ -71,6 +77,7 @@ def executor():
         (MappingProxyType({"a": 1}), {"a": 1}, '{"a":1}'),
         ([Decimal("1.50")], ["1.50"], '["1.50"]'),
         ([Lost()], ["lost"], '["lost"]'),
+        ([Login("ada")], [{"user": "ada"}], '[{"user":"ada"}]'),
         ([Place], [str(Place)], f'["{Place}"]'),
         (Loop(float("nan")), {"inner": None}, '{"inner":NaN}'),
     ],
