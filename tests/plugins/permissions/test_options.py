@@ -133,9 +133,10 @@ def test_other_values_are_checked_by_their_kind():
         "maketarget": (["test", "V=1", "ARGS=-k foo", "TESTS=a/b.py c", "DEBUG=", "CI = true"], ["$(x)=1", "SHELL=x", "V=$(id)", "ARGS=-p x", "ARGS=a;b", "a:=1", "BASH_ENV=1", "=x", "$(shell x)"]),
         "warning": (["error", "ignore::DeprecationWarning", "default:text:UserWarning"], ["error::a.B", "ignore:::a.b", "x.y"]),
         "psletters": (["aux", "axo", "u"], ["axe", "e", "auxe", "a b"]),
-        **dict.fromkeys(("codefolder", "module", "relative"), (["src", "a/b"], ["/x", "../x", "~/x", "a/../../b", "-x"])),
+        **dict.fromkeys(("codefolder", "module"), (["src", "a/b"], ["/x", "../x", "~/x", "a/../../b", "-x"])),
         "duration": (["5", "1.5m", "10s"], ["", "x", "5x", "-5"]),
         "archive": (["a.tar", "-"], ["host:a"]),
+        "address": (["https://x/y", "git@x:y/z", "x:y"], ["x", "src/x", "../x", "/x", "file:///x", "ext::sh -c x", "fd::3"]),
         "buffer": (["0", "L", "4096", "4K", "123456789G"], ["", "l", "1T", "-1", "1234567890"]),
         "cmakevariable": (["CMAKE_BUILD_TYPE=Debug", "BUILD_TESTING=ON", "CMAKE_EXPORT_COMPILE_COMMANDS=1"], ["CMAKE_C_COMPILER=./x", "XBUILD_A=1", "CMAKE_BUILD_TYPE"]),
         "cookie": (["a=b", "a=b; c=d"], ["jar", "@a=b", "./a"]),
@@ -256,7 +257,7 @@ def test_a_rule_may_end_where_a_sub_command_only_reads():
 def test_what_stands_for_a_word_that_only_the_shell_knows_says_nothing_about_it(kind):
     good = next(
         text
-        for text in ("x=1", "1", "+%F", "p", "a", ".", "--check", "count=1", "BUILD_X=1", "L")
+        for text in ("x=1", "1", "+%F", "p", "a", ".", "--check", "count=1", "BUILD_X=1", "L", "x:y")
         if CHECKS[kind](text)
     )
     assert fits(kind, good)

@@ -270,7 +270,7 @@ def test_a_bare_repository_that_a_tool_made_is_none_for_git(judged, place):
 def test_a_folder_that_has_a_repository_is_no_name_of_a_remote(judged, place):
     rules = {**RULES, "whitelist": {"patterns": ["git *"]}}
     ends = ["other", "src/other", "src/other/", "plain", "src/linked"]
-    texts = [f"git {name} {end}" for name in ("fetch", "pull", "ls-remote", "remote add x") for end in ends]
+    texts = [f"git {name} {end}" for name in ("fetch", "pull", "ls-remote", "push") for end in ends]
     texts += ["git fetch -p other main"]
     free = ["git fetch origin main", "git pull upstream src", "git fetch src", "git add other", "git remote -v"]
     assert {judged(text, rules) for text in (*texts, *free)} == {"allow"}
@@ -280,6 +280,15 @@ def test_a_folder_that_has_a_repository_is_no_name_of_a_remote(judged, place):
     (place / "src/linked").write_text("gitdir: other\n")
     assert {judged(text, rules) for text in texts} == {"ask"}
     assert {judged(text, rules) for text in free} == {"allow"}
+
+
+def test_a_folder_gets_no_name_of_a_remote_before_there_is_a_repository_in_it(judged):
+    rules = {**RULES, "whitelist": {"patterns": ["git *"]}}
+    texts = ["git remote add x later", "git remote set-url origin src/later", "git remote set-url --push origin later"]
+    assert {judged(text, rules) for text in texts} == {"ask"}
+    assert (
+        judged("git remote add x https://x.com/y.git", rules) == judged("git remote add x me@x.com:y", rules) == "allow"
+    )
 
 
 def test_a_repository_that_the_host_was_started_in_is_used(place):

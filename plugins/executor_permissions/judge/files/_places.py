@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import MAX_NESTING, NO_FILES, Glob, Module, program_of
+from executor_permissions.judge.git._shows import shows_patches
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
 from executor_permissions.judge.paths._globbed import WILDCARD
@@ -48,7 +49,7 @@ _GIT_WITHOUT_FILES = frozenset(
 )
 # Of these what does not look at the files of the work tree either, and not into repositories among them.
 _GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
-    "status diff add commit describe grep ls-files diff-index diff-files fetch remote".split()
+    "status diff add commit describe grep ls-files diff-index diff-files fetch remote push".split()
 )
 _INTO_REPOSITORIES = ("--submodule", "--recurse-submodules")
 
@@ -131,7 +132,13 @@ def looks_at_the_tree(words: Sequence[str]) -> bool:
     """Whether this command of git looks at the files of the work tree, and into repositories among them."""
     if any(word.startswith(_INTO_REPOSITORIES) for word in words):
         return True
-    return sub_command(words) not in _GIT_WITHOUT_TREE and "--ignore-submodules=all" not in words
+    if "--ignore-submodules=all" in words:
+        return False
+    name = sub_command(words)
+    if name == "push":  # unless told otherwise here, by the user's settings (push.recurseSubmodules)
+        return "--no-recurse-submodules" not in words
+    # With the user's diff.submodule a patch is what git diff shows in there.
+    return name not in _GIT_WITHOUT_TREE or shows_patches(words[words.index(name) :] if name else [])
 
 
 def sub_command(words: Sequence[str]) -> str:

@@ -91,6 +91,11 @@ def shows_content(words: Sequence[str]) -> bool:
     return name in ("archive", "grep") or (name == "cat-file" and not any(map(_ABOUT_OBJECTS.match, words)))
 
 
+def shows_patches(words: Sequence[str]) -> bool:
+    """Whether a sub-command with these words shows what differs between commits, or between them and the files."""
+    return words[:1] != [] and words[0] in _PATCHES | _PATCHES_IF_TOLD and shows_content(words)
+
+
 def operands(words: Sequence[str]) -> list[str]:
     return [word for word in words[1:] if word[:1] != "-"]
 

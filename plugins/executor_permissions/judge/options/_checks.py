@@ -50,7 +50,7 @@ _MAKE_NUMBER = re.compile(r"(?:\d{1,6}|yes|no|true|false|on|off|y|n|)\Z")
 _MAKE_SWITCHES = frozenset(
     {"V", "VERBOSE", "DEBUG", "CI", "NO_COLOR", "COLOR", "QUIET", "SILENT", "RELEASE", "JOBS", "COVERAGE", "WERROR"}
 )
-_MAKE_ARGUMENTS = frozenset({"ARGS", "TEST_ARGS", "TESTARGS", "PYTEST_ARGS", "TEST", "TESTS", "T", "FILE", "FILES"})
+MAKE_ARGUMENTS = frozenset({"ARGS", "TEST_ARGS", "TESTARGS", "PYTEST_ARGS", "TEST", "TESTS", "T", "FILE", "FILES"})
 _MAKE_ARGUMENT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*\Z")
 _TARGET = re.compile(r"(?!\.[^/]|.*/\.[^/])[^$()\n]+\Z")
 _BUILT_IN = (".out", ".sh", ",v")
@@ -138,7 +138,7 @@ def _is_make_operand(value: str) -> bool:
     name, given = match[1], match[2].strip()
     if name in _MAKE_SWITCHES:
         return _MAKE_NUMBER.match(given) is not None
-    if name not in _MAKE_ARGUMENTS or not _MAKE_ARGUMENT.match(given):
+    if name not in MAKE_ARGUMENTS or not _MAKE_ARGUMENT.match(given):
         return False
     return all(word in _HARMLESS_SWITCHES if word[:1] == "-" else _is_relative(word) for word in given.split())
 
@@ -160,6 +160,7 @@ def _is_variable(value: str) -> bool:
 
 
 CHECKS: dict[str, Callable[[str], bool]] = {
+    "address": lambda value: ":" in value and _is_remote(value),  # else it is a folder, with settings of its own
     "archive": lambda value: ":" not in value,  # HOST:FILE runs ssh
     "awk": is_safe_awk,
     "buffer": lambda value: _BUFFER.match(value) is not None,
@@ -206,7 +207,6 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "readawk": _is_awk_operand,
     "refname": lambda value: _REFERENCE.match(value) is not None,  # any other name is that of a file below .git
     "refspec": _is_refspec,
-    "relative": _is_relative,
     "remote": _is_remote,
     "remotename": lambda value: _is_remote(value) and ":" not in value,  # an address is any place of the net
     "resource": _is_cluster_resource,

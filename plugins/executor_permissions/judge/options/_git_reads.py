@@ -124,7 +124,7 @@ READS: dict[str, Entry] = {
         "-v --verbose",
         subs={
             "add": Entry(
-                "writer", MANUAL, "text remote", "-t: -m: -f --fetch --tags --no-tags --track: --master: --mirror?"
+                "writer", MANUAL, "text address", "-t: -m: -f --fetch --tags --no-tags --track: --master: --mirror?"
             ),
             "get-url": Entry("reader", MANUAL, "text", "--push --all"),
             # An address, or a folder, is taken for a remote as well, and is asked.
@@ -132,7 +132,7 @@ READS: dict[str, Entry] = {
             "prune": Entry("writer", MANUAL, "remotename*", "-n --dry-run"),
             "set-head": Entry("writer", MANUAL, "remotename text", "-a -d --auto --delete"),
             "rename remove rm": Entry("writer", MANUAL, "text*", "--progress"),
-            "set-url": Entry("writer", MANUAL, "text remote remote", "--push --add --delete"),
+            "set-url": Entry("writer", MANUAL, "text address address", "--push --add --delete"),
             "set-branches": Entry("writer", MANUAL, "text*", "--add"),
             "update": Entry("network", MANUAL, "remotename*", "-p --prune"),
         },

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._words import Glob, Module, Unknown
 from executor_permissions.judge.options import _walk
-from executor_permissions.judge.options._checks import fits
+from executor_permissions.judge.options._checks import MAKE_ARGUMENTS, fits
 from executor_permissions.judge.options._programs import PYTHON_FLAGS, is_safe_variable
 from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._walk import Walk
 
 _OF_FLAGS = frozenset({"true", "false", "null", "always"})
-_YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
 _JOBS = re.compile(r"-[jklv]?[0-9]{0,3}\Z")
 _ONLY_LOOKS = re.compile(r"\s*(?:select|explain)\b[^;]*;?\s*\Z", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_LONGEST_LETTERS = len("-cp")
+_TAKES_CODE = re.compile(r"-[A-Za-z0-9]*[eEcr]\Z|-[eE].|--(?:eval|execute|expression|run|print|command)(?:=|\Z)")
 _TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
 _FROM_ELSEWHERE = ("/dev/", "/proc/")
 
@@ -104,15 +105,20 @@ def walk_python(walk: Walk, grammar: Grammar, at: int) -> None:
         elif word[1:2] != "-" and "m" in word and set(word[1 : word.index("m")]) <= _PYTHON_FLAGS:
             _module(walk, at)
             return
+        elif word[1:2] == "-":
+            walk.ask(len(words) - 1)  # the next word may be its value
+            return
         else:
             if not set(word[1:]) <= _PYTHON_FLAGS:
                 walk.ask(at)
-                return
+                if _PYTHON_CODE.match(word):
+                    return  # a rule that names it is taken at its word about the code
             at += 1
     walk.ask(NEVER)
 
 
 _PYTHON_FLAGS = frozenset(PYTHON_FLAGS)
+_PYTHON_CODE = re.compile(rf"-[i{PYTHON_FLAGS}]*c")
 _SAFE_X = re.compile(r"(?:dev|utf8(?:=[01])?|importtime|faulthandler|tracemalloc(?:=\d{1,3})?)\Z")
 _SAFE_W = re.compile(r"(?:default|error|always|module|once|ignore)\Z")
 # Modules of the standard library run, write and serve many things; those that are known to be safe have a table.
@@ -197,9 +203,11 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
             at = option_at(walk, grammar, at)
             continue
         if option is None and not _is_cluster(word, grammar):
-            walk.ask(NEVER if word == "-" else at)
-            return
-        at += 1
+            at = _behind_unknown(walk, at)
+            if at < 0:
+                return
+        else:
+            at += 1
     if at < len(words):
         _further_tests(walk, at)
         if words[at][:1] == "@" or (grammar.subs and words[at] in grammar.subs):
@@ -207,6 +215,24 @@ def walk_interpreter(walk: Walk, grammar: Grammar, at: int) -> None:
         _script(walk, at)
     else:
         walk.ask(NEVER)
+
+
+def _behind_unknown(walk: Walk, at: int) -> int:
+    """
+    Behind the option at *at*, that nobody knows, stands its value, if it takes one, or else the script.
+
+    Returns:
+        The index of the word behind that; -1 if there is none, or if it is code that a rule names the option for.
+    """
+    word, following = walk.words[at], at + 1
+    walk.ask(NEVER if word == "-" else at)
+    if word == "-" or _TAKES_CODE.match(word):
+        return -1
+    valued = "=" not in word and (len(word) <= _LONGEST_LETTERS or word[:2] == "--")
+    if not valued or following == len(walk.words) or walk.words[following][:1] == "-":
+        return following
+    _script(walk, following)
+    return following + 1 if following + 1 < len(walk.words) else -1
 
 
 def _further_tests(walk: Walk, at: int) -> None:
@@ -233,12 +259,6 @@ def walk_database(walk: Walk, grammar: Grammar, at: int) -> None:
         walk.writes.append(operands[0])
 
 
-def walk_yq(walk: Walk, grammar: Grammar, at: int) -> None:
-    """In front of the filter there may be what is the only command that it has for most."""
-    words = walk.words
-    walk_plainly(walk, grammar, at + 1 if at < len(words) and words[at] in _YQ_COMMANDS else at)
-
-
 def walk_cmake(walk: Walk, grammar: Grammar, at: int) -> None:
     """What stands behind ``--`` is for the program that builds: make, most often."""
     words = walk.words
@@ -247,6 +267,17 @@ def walk_cmake(walk: Walk, grammar: Grammar, at: int) -> None:
     for i in range(end + 1, len(words)):
         if not (_JOBS.match(words[i]) if words[i][:1] == "-" else fits("maketarget", words[i])):
             walk.ask(i)
+
+
+def walk_make(walk: Walk, grammar: Grammar, at: int) -> None:
+    """A target is a file that is made; what a test program is told in a variable are files of tests."""
+    walk_plainly(walk, grammar, at)
+    for word in walk.words[at:]:
+        name, equals, given = word.partition("=")
+        if equals and name.rstrip(":?+ ") in MAKE_ARGUMENTS:
+            walk.runs += [one for one in given.split() if one[:1] != "-"]
+        elif "/" in word and word[:1] != "-" and not equals:
+            walk.writes.append(word)
 
 
 def walk_config(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -331,11 +362,11 @@ _walk.SHAPES.update(
     interpreter=walk_interpreter,
     joined=walk_joined,
     listing=walk_listing,
+    make=walk_make,
     nopt=walk_nopt,
     nothing=walk_nothing,
     printf=walk_printf,
     python=walk_python,
     test=walk_test,
     unittest=walk_unittest,
-    yq=walk_yq,
 )

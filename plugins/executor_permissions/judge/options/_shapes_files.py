@@ -1,4 +1,4 @@
-"""Programs about files whose arguments are not read in the usual way: find, tar, copies, links."""
+"""Programs about files whose arguments are not read in the usual way: find, tar, copies, links, editors of streams."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ _OPERATORS = frozenset({"!", "-not", "-a", "-and", "-o", "-or", ",", "(", ")"})
 _TAR_REMOVES = re.compile(r"--remove-f")
 _RSYNC_REMOVES = re.compile(r"--remove-s")  # "-sent-files" is an older name
 _ZIP_MOVES = re.compile(r"-[^-]*m|--mo")
+# With these it is written over.
+_SED_IN_PLACE = re.compile(r"-[nErsuzb]*i|--i")
+_YQ_IN_PLACE = re.compile(r"-[A-Za-z]*i|--in?p?l")
+_AWK_IN_PLACE = re.compile(r".*inplace")
+_YQ_COMMANDS = frozenset({"eval", "e", "eval-all", "ea"})
 
 
 def walk_find(walk: Walk, grammar: Grammar, at: int) -> None:
@@ -128,6 +133,25 @@ def walk_zip(walk: Walk, grammar: Grammar, at: int) -> None:
     _remove_sources(walk, _ZIP_MOVES, at)
 
 
+def walk_sed(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``sed -i``."""
+    walk_plainly(walk, grammar, at)
+    _remove_sources(walk, _SED_IN_PLACE, at)
+
+
+def walk_awk(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``gawk -i inplace``: a library of its own."""
+    walk_plainly(walk, grammar, at)
+    _remove_sources(walk, _AWK_IN_PLACE, at)
+
+
+def walk_yq(walk: Walk, grammar: Grammar, at: int) -> None:
+    """``yq -i``. In front of the filter there may be what is the only command that it has for most."""
+    words = walk.words
+    walk_plainly(walk, grammar, at + 1 if at < len(words) and words[at] in _YQ_COMMANDS else at)
+    _remove_sources(walk, _YQ_IN_PLACE, at)
+
+
 def _remove_sources(walk: Walk, option: re.Pattern[str], at: int) -> None:
     """What is read is written as well if one of the words from *at* on is *option*."""
     if any(map(option.match, walk.words[at:])):
@@ -135,10 +159,13 @@ def _remove_sources(walk: Walk, option: re.Pattern[str], at: int) -> None:
 
 
 _walk.SHAPES.update(
+    awk=walk_awk,
     copying=walk_copying,
     find=walk_find,
     install=walk_install,
     linking=walk_linking,
+    sed=walk_sed,
     tar=walk_tar,
+    yq=walk_yq,
     zip=walk_zip,
 )

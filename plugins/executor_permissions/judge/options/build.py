@@ -20,6 +20,7 @@ PROGRAMS: dict[str, Entry] = {
         "--check-symlink-times -v -h --version --help --no-builtin-rules",
         asks="-f:code --file:code --makefile:code -C:code --directory:code -I:code --include-dir:code --eval: -E: -o: --old-file: -W: "
         "--what-if: --new-file: --assume-new: -e --environment-overrides -t --touch --shuffle?",
+        shape="make",
     ),
     "ninja": Entry(
         "builder",
@@ -32,8 +33,8 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "CMake 3.25",
         "codebuilt*",
-        "--version --help -N --fresh --build:relative --target:cmaketarget -t:cmaketarget --config: -j? --parallel? --clean-first -v "
-        "--verbose -S:relative -B:relative -G: --preset: --list-presets? --workflow --install:relative "
+        "--version --help -N --fresh --build:codefolder --target:cmaketarget -t:cmaketarget --config: -j? --parallel? --clean-first -v "
+        "--verbose -S:codefolder -B:codefolder -G: --preset: --list-presets? --workflow --install:codefolder "
         "-D:cmakevariable -L -LA -LH -Wno-dev -Wdev",
         asks="-P:code -E: -C:code --toolchain:code --prefix:write -U: --debugger --trace --graphviz:write",
         traits="exact",
@@ -167,12 +168,10 @@ PROGRAMS: dict[str, Entry] = {
                 "-F: --features: --force -f --dry-run --version: --bin: --list",
                 traits="spell",
             ),
-            "audit deny outdated machete udeps": Entry(
-                "reader",
-                MANUAL,
-                "text*",
-                "--json --deny: -R --root-deps-only",
-            ),
+            "audit": Entry("reader", MANUAL, "", "--json --deny:"),
+            "deny": Entry("writer", MANUAL, "", subs={"check list": Entry("reader", MANUAL, "text*")}),
+            "outdated machete": Entry("reader", MANUAL, "text*", "--json -R --root-deps-only"),
+            "udeps": Entry("builder", MANUAL, "", "--json"),
         },
     ),
     "go": Entry(

@@ -92,10 +92,10 @@ PROGRAMS: dict[str, Entry] = {
         "network",
         "rsync 3.2",
         "read* write",
-        "-a -v -q -c -r -R -b -u -l -L -k -K -H -p -E -A -X -o -g -D -t -O -U -N -S -n -W -x -m -z -h -P -i -8 -4 "
+        "-a -v -q -c -r -R -b -u -l -L -k -H -p -E -A -X -o -g -D -t -O -U -N -S -n -W -x -m -z -h -P -i -8 -4 "
         "-6 -C -y -I -d -J --verbose --quiet --checksum --archive --recursive --relative --no-implied-dirs --backup "
         "--suffix: --update --inplace --append --append-verify --dirs --links --copy-links --copy-unsafe-links "
-        "--safe-links --munge-links --copy-dirlinks --keep-dirlinks --hard-links --perms --executability --chmod: "
+        "--safe-links --munge-links --copy-dirlinks --hard-links --perms --executability --chmod: "
         "--acls --xattrs --owner --group --devices --specials --times --atimes --crtimes --omit-dir-times "
         "--omit-link-times --super --fake-super --sparse --preallocate --dry-run --whole-file --checksum-choice: "
         "--one-file-system --block-size: --existing --ignore-non-existing --ignore-existing --delete "
@@ -107,7 +107,7 @@ PROGRAMS: dict[str, Entry] = {
         "--human-readable --progress --itemize-changes --out-format: --info: --debug: --bwlimit: --list-only "
         "--protocol: --iconv: --version --help --no-perms --no-owner --no-group --no-times --no-recursive --mkpath "
         "--open-noatime --trust-sender",
-        asks="-e: -M: -B: -T:write --rsh: --rsync-path: --remote-option: --log-file:write --log-file-format: "
+        asks="-K --keep-dirlinks -e: -M: -B: -T:write --rsh: --rsync-path: --remote-option: --log-file:write --log-file-format: "
         "--write-batch:write --only-write-batch:write --read-batch:read --partial-dir:write --temp-dir:write "
         "--backup-dir:write --compare-dest:read --copy-dest:read --link-dest:read --files-from:list "
         "--exclude-from:read --include-from:read --password-file:read --early-input:read --daemon --config:read "

@@ -110,13 +110,8 @@ _PNPM_SUBS: dict[str, Entry] = {
         asks="-p: --package: -c --shell-mode",
         traits="spell stop runner",
     ),
-    "workspaces workspace": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "--json",
-        traits="spell",
-    ),
+    "workspaces": Entry("builder", MANUAL, subs={"info list": Entry("reader", MANUAL, "", "--json")}),
+    "workspace": Entry("builder", MANUAL, "text*", "--json", traits="spell"),  # a name, and any of these commands
 }
 
 PROGRAMS: dict[str, Entry] = {
@@ -338,7 +333,7 @@ PROGRAMS: dict[str, Entry] = {
         "builder",
         "TypeScript 5",
         "code*",
-        "-p:relative --project:relative -h -v --help --version --all --noEmit --pretty --strict --skipLibCheck --listFiles --listFilesOnly "
+        "-p:codefolder --project:codefolder -h -v --help --version --all --noEmit --pretty --strict --skipLibCheck --listFiles --listFilesOnly "
         "--showConfig --noImplicitAny --strictNullChecks --noUnusedLocals --noUnusedParameters --noImplicitReturns "
         "--explainFiles --traceResolution --diagnostics --extendedDiagnostics --allowJs --checkJs --jsx: --target: "
         "-t: --module: -m: --moduleResolution: --lib: --esModuleInterop --resolveJsonModule --noErrorTruncation "

@@ -185,11 +185,15 @@ PROGRAMS: dict[str, Entry] = {
                 "write",
                 "--seed --allow-existing --clear --prompt: --system-site-packages --relocatable",
             ),
-            "self help": Entry(
-                "reader",
+            "help": Entry("reader", MANUAL, "text*"),
+            "self": Entry(
+                "network",
                 MANUAL,
-                "text*",
-                traits="spell",
+                "",
+                subs={
+                    "version": Entry("reader", MANUAL, "", "--short"),
+                    "update uninstall": Entry("network", MANUAL, "text*", "--dry-run", traits="spell"),
+                },
             ),
             "python": Entry(
                 "builder",

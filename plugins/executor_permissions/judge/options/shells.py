@@ -101,9 +101,16 @@ PROGRAMS: dict[str, Entry] = {
         "",
         shape="nothing",
     ),
-    "perl ruby php lua luajit Rscript R julia tclsh wish guile ghci irb ipython osascript swift groovy scala elixir iex erl racket sbcl clojure jshell bc dc gnuplot octave": Entry(
+    "perl ruby": Entry(
         "builder",
         "perl 5.36, ruby 3.1",
+        "",
+        "-v:alone -V:alone --version:alone -h:alone --help:alone -w -W",
+        shape="interpreter",
+    ),
+    "php lua luajit Rscript R julia tclsh wish guile ghci irb ipython osascript swift groovy scala elixir iex erl racket sbcl clojure jshell bc dc gnuplot octave": Entry(
+        "builder",
+        "php 8.2, lua 5.4",
         "",
         "-v:alone -V:alone --version:alone -h:alone --help:alone -version:alone",
         shape="interpreter",

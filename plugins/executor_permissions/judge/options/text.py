@@ -237,6 +237,7 @@ PROGRAMS: dict[str, Entry] = {
         "-n -E -r -s -u -z -b -l:number -e:sed --expression:sed --quiet --silent --regexp-extended --separate "
         "--unbuffered --null-data --zero-terminated --posix --debug --sandbox --line-length:number --help --version",
         asks="-i? --in-place? -f:codesed --file:codesed --follow-symlinks",
+        shape="sed",
     ),
     "awk gawk mawk nawk": Entry(
         "reader",
@@ -245,6 +246,7 @@ PROGRAMS: dict[str, Entry] = {
         "-F: -v: --field-separator: --assign: --csv --re-interval --posix --traditional --sandbox -S --help --version",
         asks="-f:codeawk --file:codeawk -i:code --include:code -l:code --load:code -e: --source: -E:code --exec:code -o? -p? -d? -D? -W:",
         traits="stop",
+        shape="awk",
     ),
     "jq": Entry(
         "reader",
