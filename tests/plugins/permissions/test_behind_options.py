@@ -18,7 +18,7 @@ def judge(tmp_path):
     (project / "tests").symlink_to("../other/tests")
 
     def judge(rule, line, monkeypatch):
-        monkeypatch.setattr("executor_permissions.judge._shell_places._FREE", ())  # the test's own folder may be there
+        monkeypatch.setattr("executor_permissions.judge.files._places._FREE", ())  # the test's own folder may be there
         policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root=project, home=home)
         return policy.decide("runCommand", {"command": line}, cwd=str(project)).verdict
 
