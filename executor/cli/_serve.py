@@ -224,7 +224,7 @@ def _made(app: App, principal: str, how: How) -> ToolExecutor:
 def _serve_stdio(app: App, how: How, behind: Callable[[], None]) -> None:
     with _uncollected():
         from executor.mcp import serve
-        from executor.tasks._unstored import has_unstored, wait_until_stored
+        from executor.tasks import has_unstored, wait_until_stored
 
     made: list[ToolExecutor] = []
 

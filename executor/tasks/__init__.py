@@ -3,6 +3,15 @@
 from executor.tasks._conversation import ConversationTasks
 from executor.tasks._input import Attached
 from executor.tasks._manager import TaskManager
+from executor.tasks._unstored import has_unstored, wait_until_stored
 from executor.values import TaskInfo, TaskStatus
 
-__all__ = ["Attached", "ConversationTasks", "TaskInfo", "TaskManager", "TaskStatus"]
+__all__ = [
+    "Attached",
+    "ConversationTasks",
+    "TaskInfo",
+    "TaskManager",
+    "TaskStatus",
+    "has_unstored",
+    "wait_until_stored",
+]
