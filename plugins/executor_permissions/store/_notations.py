@@ -31,9 +31,7 @@ _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 _CLASS = re.compile(r"\[([^\]/]+)\]")
 _ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
 # What stands for whatever is given.
-_PLACE = re.compile(
-    r"<[\w-]+>|\.\.\.|\{\{.*\}\}|\{(?!(?:project|home)\})[A-Za-z]\w*\}|\$[@*]"
-)  # stands for what is given
+_PLACE = re.compile(r"<[\w-]+>|\.\.\.|\{\{.*\}\}|\{(?!(?:project|home)\})[A-Za-z]\w*\}|\$[@*]")
 _NO_PROGRAM = re.compile(r"[$#%]\Z|-\w|.+[,:]\Z|`.*`\Z|/[^/]+/\Z")
 _SIGNS = "$#%`,:/-"
 _LIKE_SIGNS = frozenset({"Pd", "Pi", "Pf", "Cf", "Zs", "Zl", "Zp"})  # dashes, quotes, blanks, and what is not seen
