@@ -515,3 +515,20 @@ def test_options_that_are_passed_over_at_once_are_those_that_a_closer_look_says_
                 assert found[0] == found[1], (program, word)
                 compared += 1
     assert compared > 10_000
+
+
+@pytest.mark.parametrize("around", ["nice", "env", "timeout 5", "nohup", "stdbuf -oL", "command", ""])
+@pytest.mark.parametrize("python", ["python", "python3", "python3.12", "python -u", "python -B"])
+def test_a_module_is_no_program_that_happens_to_have_its_name(python, around, tmp_path):
+    rules = {"patterns": ["ls *", "make deploy", "git status *"]}
+    policy = Policy.from_dict({"whitelist": rules}, project_root=tmp_path, home="/home/me")
+    for command in ("ls", "ls -la src", "make deploy", "git status"):
+        decision = policy.decide("runCommand", {"command": f"{python} -m {around} {command}"}, cwd=str(tmp_path))
+        assert decision.verdict == "ask"
+        assert kind_of([*python.split(), "-m", *around.split(), *command.split()]) != "reader"
+
+
+def test_a_tool_of_python_is_known_as_a_module_too(tmp_path):
+    policy = Policy.from_dict({"whitelist": {"patterns": ["python -m pytest *", "python -m ruff check *"]}}, project_root=tmp_path, home="/home/me")  # fmt: skip
+    for command, verdict in (("pytest -q", "allow"), ("pytest ../x", "ask"), ("ruff check src", "allow"), ("pytest --junitxml=x", "ask")):  # fmt: skip
+        assert policy.decide("runCommand", {"command": f"python -m {command}"}, cwd=str(tmp_path)).verdict == verdict

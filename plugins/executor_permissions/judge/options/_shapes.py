@@ -10,7 +10,7 @@ from executor_permissions.judge.bash._words import Glob, Module, Unknown
 from executor_permissions.judge.options import _walk
 from executor_permissions.judge.options._checks import MAKE_ARGUMENTS, fits
 from executor_permissions.judge.options._programs import PYTHON_FLAGS, is_safe_variable
-from executor_permissions.judge.options._tables import grammar_of
+from executor_permissions.judge.options._tables import grammar_of, module_grammar
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _check_python_option(walk: Walk, at: int) -> None:
 
 
 def _module(walk: Walk, at: int) -> None:
-    """``-m pytest``: the module is judged as the program of that name; any other has to be one of the project."""
+    """``-m pytest``: a tool of Python is judged by its table; any other module has to be one of the project."""
     word = walk.words[at]
     attached = word[word.index("m") + 1 :]
     name = attached or (walk.words[at + 1] if at + 1 < len(walk.words) else "")
@@ -143,8 +143,11 @@ def _module(walk: Walk, at: int) -> None:
         return
     start = at if attached else at + 1
     walk.named = start + 1
-    if not _walk.walk_program(walk, f"-m {name}" if own else name, start + 1):
+    known = module_grammar(name)
+    if known is None:
         walk.runs.append(Module(name))
+    else:
+        _walk.SHAPES[known.entry.shape](walk, known, start + 1)
 
 
 def walk_go_run(walk: Walk, grammar: Grammar, at: int) -> None:

@@ -15,6 +15,7 @@ FAMILIES = (
     "text", "search", "files", "git", "node", "python", "python_tools", "build", "ruby", "containers", "system",
     "network", "shells",
 )  # fmt: skip
+_OF_PYTHON = ("python", "python_tools")
 _ALIASES = {
     "gmake": "make",
     "gsed": "sed",
@@ -28,15 +29,26 @@ _grammars: dict[str, Grammar | None] = {}
 
 
 @cache
-def entries() -> dict[str, Entry]:
-    """The table of every program, by its name."""
+def entries(families: tuple[str, ...] = FAMILIES) -> dict[str, Entry]:
+    """The table of every program, or of those of certain *families*, by its name."""
     found: dict[str, Entry] = {}
-    for family in FAMILIES:
+    for family in families:
         module = importlib.import_module(f"executor_permissions.judge.options.{family}")
         for names, entry in module.PROGRAMS.items():
             for name in (names,) if names.startswith("-m ") else names.split():
                 found[name] = entry
     return found
+
+
+def module_grammar(module: str) -> Grammar | None:
+    """
+    The table of what ``python -m`` runs, or None if nothing is known about it.
+
+    A module is no program that happens to have its name: ``python -m nice ls`` runs a file ``nice.py``.
+    """
+    known = entries(_OF_PYTHON)
+    name = next((one for one in (f"-m {module}", module) if one in known), None)
+    return grammar_of(name) if name is not None else None
 
 
 def grammar_of(program: str) -> Grammar | None:

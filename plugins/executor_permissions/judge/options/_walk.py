@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge.bash._words import REST, Glob, Module, Number, Unknown
 from executor_permissions.judge.options._checks import fits
 from executor_permissions.judge.options._entry import OPTIONAL, Option
-from executor_permissions.judge.options._tables import grammar_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,15 +114,6 @@ class Walk:
             self._is_code(value, at)
         elif kind == "module":
             self.runs.append(Module(value))
-
-
-def walk_program(walk: Walk, program: str, at: int) -> bool:
-    """Walk over the arguments of *program* from *at* on; False if it has no table."""
-    grammar = grammar_of(program)
-    if grammar is None:
-        return False
-    SHAPES[grammar.entry.shape](walk, grammar, at)
-    return True
 
 
 def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
