@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Entry:
             ``=false``. ``inert``: no option or operand of it writes or runs anything. ``spell``: a rule must name this
             sub-command. ``runner``: a rule for it is one for what it runs. ``peel``: it changes nothing about what the
             inner command may do. ``globals``: the program's own options are taken behind the sub-command as well.
+            ``loads``: before it looks at its sub-command it runs what the project's settings name (plugins, another
+            version of itself): none of its sub-commands only reads, whatever they are called here.
         subs: Sub-commands, several names with the same table separated by blanks.
         shape: The name of a function in `_shapes` that reads its arguments in place of the usual way.
     """
@@ -99,7 +101,7 @@ class Grammar:
         if self.subs is None or name not in self.subs:
             return None
         if name not in self._compiled:
-            entry = self.subs[name]
+            entry = _loading(self.subs[name]) if "loads" in self.entry.traits else self.subs[name]
             inherited = self.options if "globals" in entry.traits or "globals" in self.entry.traits else {}
             self._compiled[name] = compile_entry(entry, inherited)
         return self._compiled[name]
@@ -139,6 +141,12 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         simple=not fixed and not last and repeated in ("", "read", "text", "write", "change"),
         subs=subs,
     )
+
+
+def _loading(entry: Entry) -> Entry:
+    """*entry* as a sub-command of a program that runs the project's own code in any case."""
+    kind: Kind = "builder" if entry.kind == "reader" else entry.kind
+    return replace(entry, kind=kind, traits=f"{entry.traits} loads")
 
 
 def _flags(options: Mapping[str, Option], *, exact: bool) -> frozenset[str]:

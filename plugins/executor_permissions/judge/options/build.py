@@ -46,7 +46,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         "-V --version -h --help --list -q -v -vv --quiet --verbose --offline --locked --frozen --color:",
         asks="--config:code -Z: -C:code --manifest-path:code --target-dir:write --lockfile-path:write",
-        traits="globals",
+        traits="globals loads",
         subs={
             "tree metadata pkgid locate-project read-manifest": Entry(
                 "builder",

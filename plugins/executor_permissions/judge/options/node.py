@@ -250,7 +250,8 @@ PROGRAMS: dict[str, Entry] = {
                 MANUAL,
                 "",
                 subs={
-                    "ls verify": Entry("reader", MANUAL, "text*"),
+                    "ls": Entry("reader", MANUAL, "text*"),
+                    "verify": Entry("writer", MANUAL),
                     "clean rm": Entry("writer", MANUAL, "text*", "-f --force"),
                     "add": Entry("network", MANUAL, "npmpackage*"),  # of a repository it runs what prepares it
                 },
@@ -271,7 +272,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
         asks="-C:code --dir:code --script-shell:code --shell-emulator --registry: -c",
-        traits="globals exact",
+        traits="globals exact loads",
         shape="nopt",
         subs=_PNPM_SUBS,
     ),
@@ -281,7 +282,7 @@ PROGRAMS: dict[str, Entry] = {
         "",
         COMMON + " -v --version --non-interactive --emoji --no-emoji --frozen-lockfile --immutable --network-timeout:",
         asks="--cwd:code --use-yarnrc:code --registry: --cache-folder: --modules-folder: --script-shell:code",
-        traits="globals exact",
+        traits="globals exact loads",
         subs=_PNPM_SUBS,
     ),
     "npx bunx pnpx": Entry(

@@ -230,7 +230,7 @@ PROGRAMS: dict[str, Entry] = {
         "coverage 7",
         "",
         asks="--rcfile:code --data-file:write",
-        traits="globals",
+        traits="globals loads",
         subs={
             "report": Entry(
                 "reader",

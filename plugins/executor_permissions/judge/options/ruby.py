@@ -10,6 +10,7 @@ PROGRAMS: dict[str, Entry] = {
         "bundler 2",
         "",
         "-v --version --verbose --quiet --no-color",
+        traits="loads",
         subs={
             "exec": Entry("builder", "bundler 2", "command", traits="stop runner"),
             "check list show info outdated platform licenses doctor": Entry(
