@@ -65,18 +65,29 @@ class Trials:
 
     def forked(self) -> None:
         """After a fork: a thread that was about to try one is the parent's, and lets nobody here go on."""
-        self._lock = threading.Lock()
+        self._locks: dict[Real, threading.Lock] = {"landlock": threading.Lock(), "bubblewrap": threading.Lock()}
+        self._failed: dict[Real, ConfinementError] = {}  # why each could not be tried the last time
 
     def problem(self, mechanism: Real) -> str:
         """
         Why *mechanism* cannot be had here; empty if it can.
 
+        Who comes while it is tried is told what that comes to: one that hangs is not waited for by each in turn.
+
         Raises:
             ConfinementError: It could not be tried; another time it may be possible.
         """
-        with self._lock:
+        failed_before = self._failed.get(mechanism)
+        with self._locks[mechanism]:
             if mechanism not in self._problems:
-                self._problems[mechanism] = self._try(mechanism)
+                failed = self._failed.get(mechanism)
+                if failed is not None and failed is not failed_before:
+                    raise ConfinementError(failed.message)
+                try:
+                    self._problems[mechanism] = self._try(mechanism)
+                except ConfinementError as error:
+                    self._failed[mechanism] = ConfinementError(error.message)  # without who was told of it, and where
+                    raise
             return self._problems[mechanism]
 
     def _try(self, mechanism: Real) -> str:

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -208,6 +210,60 @@ def test_what_is_made_in_the_temporary_folder_says_nothing_of_a_box(monkeypatch,
         return b"runs\n"
 
     assert Trials(run).problem("landlock") == ""
+
+
+@pytest.fixture
+def pool():
+    with ThreadPoolExecutor(4) as made:
+        yield made
+
+
+class Door:
+    """A lock that tells who has come to it."""
+
+    def __init__(self):
+        self.lock, self.come = threading.Lock(), threading.Semaphore(0)
+
+    def __enter__(self):
+        self.come.release()
+        self.lock.acquire()
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
+def test_who_waits_for_a_trial_is_told_what_it_came_to_and_does_not_wait_for_another(monkeypatch, pool):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    tried, door = [], Door()
+
+    def run(mechanism, _):
+        tried.append(mechanism)
+        if len(tried) > 1:
+            return b"runs\n"
+        for _ in range(4):
+            assert door.come.acquire(timeout=20)
+        raise TimeoutError(errno.ETIMEDOUT, "its mounts are not laid")
+
+    trials = Trials(run)
+    trials._locks["bubblewrap"] = door
+    told = [pool.submit(trials.problem, "bubblewrap") for _ in range(4)]
+    for each in told:
+        with pytest.raises(ConfinementError, match=r"its mounts are not laid.*Try again"):
+            each.result(20)
+    assert tried == ["bubblewrap"]
+    assert trials.problem("bubblewrap") == "", "who comes later tries it again"
+
+
+def test_what_needs_the_other_box_does_not_wait_for_a_trial_that_hangs(monkeypatch, pool):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+
+    def run(mechanism, _):
+        if mechanism == "bubblewrap":
+            assert pool.submit(choose, Profile("read", "/p"), trials).result(20).mechanism == "landlock"
+        return b"runs\n"
+
+    trials = Trials(run)
+    assert trials.problem("bubblewrap") == ""
 
 
 @pytest.mark.parametrize("when", ["before", "in", "after"])
