@@ -61,6 +61,7 @@ class Server:
         self._calls: set[Call[Any]] = set()
         self._working: set[asyncio.Task[Any]] = set()
         self._problem: str | None = None
+        self._last_end: str | None = None  # why the last lifetime that ended by itself did
         self._starts = self._answered = 0
         self._fruitless = 0  # lifetimes in a row that ended by themselves without an answered request
         self._not_before = 0.0
@@ -189,7 +190,7 @@ class Server:
         if wait > 0:
             raise BackendUnavailableError(
                 f"The MCP server {self.config.name!r} failed {self._fruitless} times in a row and is not started again "
-                f"for {wait:.1f} s. The last time: {self._problem}",
+                f"for {wait:.1f} s. The last time: {self._last_end}",
                 started=False,
                 retry_after=wait,
             )
@@ -206,7 +207,7 @@ class Server:
             self._life = None
         if life.wanted:
             return
-        self._problem = life.problem
+        self._problem = self._last_end = life.problem
         if life.answered == 0:
             self._fruitless += 1
             if self._fruitless >= PATIENCE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import select
@@ -16,6 +17,9 @@ import pytest
 
 from executor.errors import BackendUnavailableError, ToolFailedError, ToolTimeoutError
 from executor.mcp import _asking, _cache, parse_entry
+from executor.mcp._lifetime import Lifetime
+from executor.mcp._server import PATIENCE, Server
+from executor.mcp._values import Listing
 
 
 def echo(bridge) -> str:
@@ -176,6 +180,23 @@ def test_a_server_that_keeps_dying_is_not_started_again_and_again(bridge_to, raw
         echo(bridge)
     status = bridge.status()["s"]
     assert (status.state, status.starts) == ("waiting", 3)
+
+
+def test_why_a_server_is_not_started_again_is_said_also_of_one_that_has_listed_its_tools(raw):
+    def nobody(*_):
+        return None
+
+    async def told():
+        server = Server(parse_entry("s", raw()), nobody, None, nobody, nobody)
+        for _ in range(PATIENCE):
+            life = Lifetime(server.config, server)
+            life.problem = "it ended"
+            server._ended(life)
+        server.offers(Listing(), None)  # the next one, which was begun before that: it lists its tools, and is gone
+        with pytest.raises(BackendUnavailableError, match=r"failed 3 times in a row .* The last time: it ended$"):
+            server._start()
+
+    asyncio.run(told())
 
 
 def test_one_broken_server_costs_the_others_nothing(bridge_to, raw):
