@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from executor.confine._folders import Temporary, UnusableError, boxes_of
 from executor.confine._places import Places
-from executor.confine._values import Box
+from executor.confine._values import AGAIN, Box
 from executor.confine._wrap import PlaceError
 from executor.errors import ConfinementError
 from executor.interpreter import WITHOUT, interpreter
@@ -101,7 +101,8 @@ class Trials:
                 problem = f"{mechanism} does not work here: {error}"
                 if _is_refusal(error):
                     return problem
-                raise ConfinementError(f"A box could not be tried: {problem}. Try again when that is over") from error
+                again = "" if isinstance(error, UnusableError) or problem.endswith(AGAIN) else AGAIN  # said once
+                raise ConfinementError(f"A box could not be tried: {problem}{again}") from error
             _check_untouched(mechanism, folder)
         return "" if said == b"runs\n" else f"{mechanism} does not work here: a command did not run in it"
 
@@ -121,7 +122,7 @@ def _check_untouched(mechanism: Real, folder: str) -> None:
     try:
         written = os.listdir(folder)
     except OSError as error:
-        raise ConfinementError(f"A box could not be tried: {error}. Try again when that is over") from error
+        raise ConfinementError(f"A box could not be tried: {error}{AGAIN}") from error
     if written:
         raise ConfinementError(
             f"{mechanism} does not hold here: a command wrote where it may not. Nothing is started in such a box; what "

@@ -37,7 +37,7 @@ from executor._log import warn
 from executor.confine._disk import stamp_of
 from executor.confine._mounted import other_names
 from executor.confine._removal import opened, remove
-from executor.confine._values import PASSING
+from executor.confine._values import AGAIN, PASSING
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def _using_own() -> Iterator[None]:
         yield
     except OSError as error:
         passes = error.errno in PASSING
-        hint = "Try again when that is over" if passes else "Mend that and try again, or set XDG_STATE_HOME"
-        raise UnusableError(f"The folder of the boxes cannot be used: {error}. {hint}") from error
+        hint = AGAIN if passes else ". Mend that and try again, or set XDG_STATE_HOME"
+        raise UnusableError(f"The folder of the boxes cannot be used: {error}{hint}") from error
 
 
 @_using_own()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Said of a moment, and not of a file. (The last: as many descriptors are on their way as there may be.)
 PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETOOMANYREFS)
+AGAIN = ". Try again when that is over"  # what helps then
 Mechanism = Literal["landlock", "bubblewrap", "none"]
 
 
@@ -61,5 +62,5 @@ def making(box: Box) -> Iterator[None]:
         yield
     except (OSError, RuntimeError) as error:
         passes = isinstance(error, RuntimeError) or error.errno in PASSING
-        hint = ". Try again when that is over" if passes else ""
+        hint = AGAIN if passes else ""
         raise ConfinementError(f"The box {box.profile!r} ({box.mechanism}) could not be made: {error}{hint}") from error
