@@ -61,6 +61,7 @@ class Call:
         self.through = Through(app.screen, self._cut_short, live=options.live) if piped else None
         self._ended = False
         self._cut = False
+        self._gone = False
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
 
@@ -93,8 +94,8 @@ class Call:
                 executor.shutdown(wait=False, cancel=True)
                 runner.close()
                 app.stuck = self._presence.anybody or not self._ended
-        if self.through is not None and self.through.gone:
-            raise self.through.error or Exit(ExitCode.OK)
+        if self._gone:
+            raise (self.through.error if self.through is not None else None) or Exit(ExitCode.OK)
         if self._error is not None:
             raise self._error
         if self._outcome is None or (self._interrupts.happened and (self._cut or not self._outcome[0])):
@@ -105,6 +106,7 @@ class Call:
 
     def _cut_short(self) -> None:
         """Nobody reads on: whatever the call would say, it says to nobody."""
+        self._gone = True
         self._cancel.cancel("Nobody reads its output any more")
         self._interrupts.put("left")
 

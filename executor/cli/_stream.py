@@ -79,4 +79,5 @@ class StreamedCall(Call):
             self._write("\n")
 
     def _write(self, text: str) -> None:
-        write(self._out, text)
+        if not self._gone and not write(self._out, text):
+            self._cut_short()

@@ -117,3 +117,14 @@ def test_as_json_every_piece_says_where_it_comes_from(begin):
     pieces = [(event["stream"], event["data"]) for event in told if event["kind"] == "output"]
     assert sorted(pieces) == [("stderr", "err\n"), ("stdout", "out\n")]
     assert told[-1]["data"]["exit_code"] == 0
+
+
+def test_a_reader_of_events_that_has_gone_ends_the_command(begin, tmp_path):
+    """Otherwise it would go on until somebody makes the file that it waits for."""
+    one = begin(
+        "runCommand", "command=echo first; while [ ! -e stop ]; do sleep 0.1; echo more; done", "--json", "--stream"
+    )
+    assert json.loads(one.stdout.readline())["data"] == "first\n"
+    one.stdout.close()
+    assert one.wait(30) == 0
+    assert one.stderr.read() == b""
