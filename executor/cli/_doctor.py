@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # What an uninstalled checkout needs; an installed package says so itself.
 NEEDED = ("click", "jsonschema", "jsonschema-rs", "platformdirs", "pluggy", "pydantic")
+FULL = (errno.ENOSPC, errno.EDQUOT) if sys.platform != "win32" else (errno.ENOSPC,)
+TRIAL = 64 * 1024  # bytes that are written to see whether a disk takes them
 EXTRAS = {"rich": "tables and colours at a terminal", "psutil": "more about processes"}
 
 
@@ -142,21 +145,30 @@ def _folders() -> Iterator[Finding]:
 
     from executor.cli._config import config_path
 
-    yield _folder("state folder", platformdirs.user_state_path("toolexec", appauthor=False))
+    state = platformdirs.user_state_path("toolexec", appauthor=False)
+    yield _folder("state folder", state)
+    for below in ("output", "owners"):
+        if os.path.lexists(state / below):
+            yield _folder(f"{below} of tasks", state / below)
     yield _folder("config folder", config_path().parent)
 
 
 def _folder(check: str, path: Path) -> Finding:
     """Whether a folder can be written, and by nobody else."""
-    if not path.exists():
-        above = next((folder for folder in path.parents if folder.exists()), path)
-        if os.access(above, os.W_OK | os.X_OK):
+    if not os.path.lexists(path):
+        above = next((folder for folder in path.parents if os.path.lexists(folder)), path)
+        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
             return Finding(check, "ok", f"{path} (will be made when it is needed)")
         return Finding(check, "broken", f"{path} does not exist, and {above} cannot be written", f"make {path} by hand")
     if not path.is_dir():
-        return Finding(check, "broken", f"{path} is no folder", "move it away")
+        what = f"a link to {path.readlink()}, which is no folder" if path.is_symlink() else "no folder"
+        return Finding(check, "broken", f"{path} is {what}", "move it away")
     if not os.access(path, os.W_OK | os.X_OK):
         return Finding(check, "broken", f"{path} cannot be written", f"chmod u+rwx {path}")
+    refused = _write(path)
+    if refused is not None:
+        do = "free some space" if refused.errno in FULL else "see to its disk, or move it to another"
+        return Finding(check, "broken", f"nothing can be written in {path}: {refused.strerror}", do)
     if sys.platform == "win32":
         return Finding(check, "ok", str(path))
     about = path.stat()
@@ -169,6 +181,20 @@ def _folder(check: str, path: Path) -> Finding:
     return Finding(check, "ok", str(path))
 
 
+def _write(folder: Path) -> OSError | None:
+    """Write a file and delete it again. What went wrong is what would go wrong with a task's."""
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(TRIAL))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error
+    return None
+
+
 def _tasks() -> Finding:
     """Whether the store of background tasks can be used, and whether threads are still at work on what was given up."""
     import platformdirs
@@ -176,7 +202,7 @@ def _tasks() -> Finding:
     from executor.errors import ExecutorUnavailableError
     from executor.tasks import TaskManager
 
-    if not (platformdirs.user_state_path("toolexec", appauthor=False) / "tasks.db").exists():
+    if not os.path.lexists(platformdirs.user_state_path("toolexec", appauthor=False) / "tasks.db"):
         return Finding("tasks", "ok", "there is none")
     tasks = TaskManager.open()
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from executor._log import warn
 from executor.tasks._connection import BUSY, is_suspect
 from executor.tasks._owners import locked
+from executor.tasks._schema import is_foreign
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +58,8 @@ def _is_damaged(path: Path) -> bool:
             _read_into(copy, path)
             if copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
                 return True
+            if is_foreign(copy):
+                return False
             (version,) = copy.execute("PRAGMA user_version").fetchone()
             if version < 3:  # tables are still to be made; that they can be is seen then
                 return False

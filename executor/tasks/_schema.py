@@ -93,6 +93,8 @@ CREATE TRIGGER task_gone AFTER DELETE ON task BEGIN
     DELETE FROM engine WHERE task = OLD.id; END;
 """
 
+OURS = 0x74786563  # "txec": SQLite's own `application_id` of a store; one of before has none, and is known by …
+FIRST = {"task", "cleaning"}  # … its first tables
 SMALL = 2048  # pages; it takes about a tenth of a second
 MIGRATIONS = (_FIRST, _RESULTS, _SECOND_ROUND, _ENGINES)  # the n-th leads to version n + 1
 
@@ -116,13 +118,27 @@ def _statements(step: str) -> list[str]:
     return found
 
 
+def is_foreign(connection: sqlite3.Connection) -> bool:
+    """Whether it holds what another program has made. Of a damaged store one of the two marks is enough."""
+    (number,) = connection.execute("PRAGMA application_id").fetchone()
+    if number == OURS:
+        return False
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return bool(tables) and not tables >= FIRST
+
+
 def migrate(connection: sqlite3.Connection, path: object) -> None:
     """
     Bring the store to this version's tables.
 
     Raises:
-        ExecutorUnavailableError: It was made by a later version.
+        ExecutorUnavailableError: It was made by a later version, or by another program.
     """
+    if is_foreign(connection):
+        raise ExecutorUnavailableError(
+            f"The task store {path} is a database of another program, and is left as it is: move it away, or give "
+            "toolexec another folder for its state"
+        )
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == len(MIGRATIONS):
         return
@@ -133,6 +149,7 @@ def migrate(connection: sqlite3.Connection, path: object) -> None:
         for step in MIGRATIONS[max(0, version) :]:
             for statement in _statements(step):
                 connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {OURS}")
         connection.execute(f"PRAGMA user_version = {max(version, len(MIGRATIONS))}")
         connection.execute("COMMIT")
         if version == 1:

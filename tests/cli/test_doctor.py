@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
+import sqlite3
 
 import pytest
 
@@ -13,6 +17,18 @@ from executor.cli._render import Screen
 def findings(run_json):
     """The findings by what was looked at."""
     return lambda: {finding["check"]: finding for finding in run_json("doctor")["findings"]}
+
+
+@pytest.fixture
+def found(run):
+    """The same where something is broken."""
+
+    def look():
+        result = run("doctor", "--json")
+        assert result.exit_code == 1
+        return {finding["check"]: finding for finding in json.loads(result.stdout)["findings"]}
+
+    return look
 
 
 def test_healthy_machine_ends_with_0(run, findings):
@@ -99,3 +115,49 @@ def test_what_the_author_of_a_plugin_should_know_is_a_warning(run_json, run, add
 def test_a_row_is_one_line_whatever_is_in_its_cells(capsys):
     Screen().table(("status", "found"), [("ok", "one\ntwo"), ("broken", "three")])
     assert capsys.readouterr().out == "status  found\nok      one two\nbroken  three\n"
+
+
+@pytest.mark.parametrize("target", ["/nowhere/at/all", "toolexec"])
+def test_a_link_to_nowhere_in_place_of_a_folder_is_found(found, own_folders, target):
+    (own_folders / "state").mkdir()
+    (own_folders / "state" / "toolexec").symlink_to(target)
+    finding = found()["state folder"]
+    assert finding["status"] == "broken"
+    assert target in finding["found"]
+
+
+@pytest.mark.parametrize("name", ["output", "owners"])
+def test_a_file_in_place_of_a_folder_of_the_tasks_is_found(found, own_folders, name):
+    folder = own_folders / "state" / "toolexec"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / name).write_text("")
+    assert found()[f"{name} of tasks"]["status"] == "broken"
+
+
+def test_a_store_that_is_a_link_to_nowhere_is_found(found, own_folders):
+    folder = own_folders / "state" / "toolexec"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "tasks.db").symlink_to("/nowhere/at/all")
+    assert found()["tasks"]["status"] == "broken"
+
+
+def test_a_disk_on_which_nothing_can_be_written_is_found(found, own_folders, monkeypatch):
+    def fsync(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (own_folders / "state" / "toolexec").mkdir(parents=True, mode=0o700)
+    monkeypatch.setattr("executor.cli._doctor.os.fsync", fsync)
+    finding = found()["state folder"]
+    assert (finding["status"], finding["do"]) == ("broken", "free some space")
+
+
+def test_a_database_of_another_program_is_found_and_left_as_it_is(found, own_folders):
+    folder = own_folders / "state" / "toolexec"
+    folder.mkdir(parents=True, mode=0o700)
+    with contextlib.closing(sqlite3.connect(folder / "tasks.db")) as connection:
+        connection.execute("CREATE TABLE recipe (title)")
+    before = (folder / "tasks.db").read_bytes()
+    finding = found()["tasks"]
+    assert finding["status"] == "broken"
+    assert "another program" in finding["found"]
+    assert (folder / "tasks.db").read_bytes() == before
