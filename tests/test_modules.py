@@ -84,7 +84,7 @@ NUMBERS = {
     "executor.tasks._place.CLOSE": 5.0,
     "executor.tasks._processes.GRACE": 0.2,
     "executor.tasks._recovery.BATCH": 250,
-    "executor.tasks._recovery.BATCH_SECONDS": 0.02,
+    "executor.tasks._recovery.BATCH_SECONDS": 0.1,
     "executor.tasks._recovery.DAY": DAY,
     "executor.tasks._recovery.FREE_PAGES": 64,
     "executor.tasks._recovery.VACUUM_PAGES": 128,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds for another process to be done with the store: its disk may be slow
 END = 10.0  # seconds for a task to end once its terminal is closed
 PIECE = 64 * 1024  # bytes of output that are read at once
+MOST_NEAR = 1000  # tasks that are counted whose ids begin with what was given
 TURN = 0.2  # seconds between two looks at a task of another process
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -58,18 +59,25 @@ def find(tasks: TaskManager, task_id: str) -> TaskInfo:
     try:
         return tasks.get(task_id)
     except TaskNotFoundError:
-        near = [info for info in tasks.list() if info.id.startswith(task_id)]
+        near = _beginning(tasks, task_id, MOST_NEAR)
     if len(near) == 1:
-        return near[0]
+        return tasks.get(near[0])
     if near:
-        raise CliError(f"{len(near)} tasks have an id that begins with {task_id!r}: give more of it")
+        many = f"{len(near)}" if len(near) < MOST_NEAR else "many"
+        raise CliError(f"{many} tasks have an id that begins with {task_id!r}: give more of it")
     raise CliError(f"there is no task {task_id!r}: 'toolexec tasks list' shows what there is")
+
+
+def _beginning(tasks: TaskManager, text: str, limit: int) -> list[str]:
+    from executor.tasks import ids_beginning
+
+    return ids_beginning(tasks, text, limit)
 
 
 def complete(_ctx: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """The ids that begin with *typed*, for the shell."""
     try:
-        return [info.id for info in open_tasks().list(limit=1000) if info.id.startswith(typed)]
+        return _beginning(open_tasks(), typed, 1000)
     except Exception:  # noqa: BLE001 -- a shell that completes has no place for an error
         return []
 

@@ -12,9 +12,9 @@ from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExe
 from executor.tasks._answers import Stored
 from executor.tasks._changes import ENGINE, claim, mark, request_cancel
 from executor.tasks._left import LeftToEngines
-from executor.tasks._owners import notes
+from executor.tasks._live import merged
 from executor.tasks._recovery import forget, give_back
-from executor.tasks._rows import Row
+from executor.tasks._told import all_told, just_told
 from executor.threads._gate import Gate
 from executor.values import TaskStatus
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from executor.tasks._place import Place
+    from executor.tasks._rows import Row
     from executor.values import TaskInfo
 
 POLL = 0.1  # seconds between two looks at another process's task
@@ -58,6 +59,10 @@ class AllTasks:
             row = self._row(task_id)
         return self._info(row)
 
+    def beginning(self, begins: str, limit: int) -> list[str]:
+        """The ids that begin so, at most so many."""
+        return self._place.swept().beginning(begins, limit)
+
     def visit(self, task_ids: set[str]) -> set[str]:
         """Store the ends of those of these tasks that engines have ended. Returns those that engines have not ended."""
         left = [row for row in self._place.store.left_to_engines() if row.id in task_ids] if task_ids else []
@@ -67,25 +72,12 @@ class AllTasks:
         store = self._place.swept()
         row = store.get(task_id)
         if row is None:
-            row = self._just_told(task_id)
+            row = just_told(self._place, task_id)
         if row is not None and row.live and self._sweep({row.owner}):
             row = store.get(task_id)
         if row is None:
             raise TaskNotFoundError(task_id)
         return row
-
-    def _just_told(self, task_id: str) -> Row | None:
-        """A task whose id was told a moment ago, before its row was among the others."""
-        found = self._place.store.speculative(task_id=task_id)
-        if not found:
-            return self._place.store.get(task_id)  # its row has come there in between, or there is none
-        _, owner, entry = found[0]
-        values = json.loads(entry)
-        if not self._place.lives(owner):
-            self._place.sweep({owner})
-            return self._place.store.get(task_id)
-        noted = notes(self._place.owners, owner)
-        return _row_of(values) if noted is not None and task_id in noted.told else None
 
     def newest(self, status: TaskStatus | None, tool: str | None, limit: int | None) -> list[TaskInfo]:
         """All tasks, newest first."""
@@ -94,12 +86,20 @@ class AllTasks:
         with contextlib.suppress(ExecutorUnavailableError):  # it can be read only: then this is what there is to know
             if self._sweep({row.owner for row in rows if row.ended is None}):
                 rows = store.newest(status, tool, limit)
+        told = [
+            self._info(row)
+            for row in all_told(self._place)
+            if status in (None, row.status) and tool in (None, row.tool)
+        ]
+        return merged(told, self._infos(rows))[:limit]
+
+    def _infos(self, rows: list[Row]) -> list[TaskInfo]:
         left = [row for row in rows if row.live and row.owner == ENGINE]
         if not left:
             return [self._info(row) for row in rows]
         seen = self._left.visit(left)
         ended = {row.id for row in left} - seen.keys()
-        rows = [(store.get(row.id) or row) if row.id in ended else row for row in rows]
+        rows = [(self._place.store.get(row.id) or row) if row.id in ended else row for row in rows]
         return [seen[row.id].told(self._info(row)) if row.id in seen else self._info(row) for row in rows]
 
     def _info(self, row: Row) -> TaskInfo:
@@ -219,26 +219,3 @@ class AllTasks:
             except ExecutorUnavailableError:  # a file that is longer than it has to be is no reason for an error
                 return removed
         return removed
-
-
-def _row_of(values: dict[str, Any]) -> Row:
-    return Row(
-        id=values["id"],
-        status=values["status"],
-        tool=values["tool"],
-        plugin=values["plugin"],
-        call=values["call"],
-        created=values["created"],
-        started=values["started"],
-        ended=None,
-        duration=None,
-        error=None,
-        output_bytes=None,
-        pid=values["pid"],
-        abandoned=0,
-        owner=values["owner"],
-        output_cap=values["output_cap"],
-        host=values["host"],
-        conversation=values.get("name"),
-        progress=values.get("progress"),
-    )

@@ -30,8 +30,8 @@ CLEAN_EVERY = DAY = 24 * 3600.0
 KEEP = 30 * DAY  # how long an acknowledged task stays …
 KEEP_UNREAD = 90 * DAY  # … and one that nobody acknowledged
 MOST_OUTPUT = 1024**3  # bytes of output and results of all tasks together; past it the oldest ended ones go
-BATCH = 250  # tasks that are removed in a transaction at least; then as many as take …
-BATCH_SECONDS = 0.02  # … about so long: others write in between
+BATCH, MOST_AT_ONCE = 250, 2000  # tasks that are removed in a transaction; the more, the fewer pages are written twice
+BATCH_SECONDS = 0.1  # that a transaction takes, about: others write in between, and wait for a quarter of a second
 INSIST, PAUSE = 10.0, 0.1  # seconds that a prune which has begun tries to go on, and between two tries
 FREE_PAGES = 64  # of the file that may stay unused
 VACUUM_PAGES = 128  # that are given back in a transaction at least
@@ -240,27 +240,33 @@ def forget(write: Write, output: OutputFolder, find: Callable[[], list[str]]) ->
     removed: list[str] = []
     for some, took in _forgetting(write, output, find, INSIST):
         removed += some
-        threading.Event().wait(took)
+        threading.Event().wait(max(0.0, took))
     return removed
 
 
 def _forgetting(
     write: Write, output: OutputFolder, find: Callable[[], list[str]], insist: float = 0.0
 ) -> Iterator[tuple[list[str], float]]:
-    """What each turn has removed, and the seconds that it took. Once begun it insists for so many seconds."""
+    """
+    What each turn has removed, and for how many seconds others could write less than it did. Once begun it insists for
+    so many seconds.
+    """
     size, insisting = BATCH, 0.0
     while found := _insisting(find, insisting):
         while found:
             batch, found = found[:size], found[size:]
             took = _insisting(partial(_timed, partial(write, partial(_remove, batch))), insisting)
-            size, insisting = max(BATCH, min(1000, int(size * BATCH_SECONDS / max(took, 1e-4)))), insist
-            for task_id in batch:
-                output.remove(task_id)
-            yield batch, took
+            size, insisting = max(BATCH, min(MOST_AT_ONCE, int(size * BATCH_SECONDS / max(took, 1e-4)))), insist
+            yield batch, took - _timed(partial(_remove_files, output, batch))  # meanwhile others could write
 
 
 def _remove(task_ids: list[str], connection: sqlite3.Connection) -> None:
     remove(connection, task_ids)
+
+
+def _remove_files(output: OutputFolder, task_ids: list[str]) -> None:
+    for task_id in task_ids:
+        output.remove(task_id)
 
 
 def _insisting(do: Callable[[], T], seconds: float) -> T:

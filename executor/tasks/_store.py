@@ -29,6 +29,7 @@ REST = 1.0  # … so many seconds
 UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 NAMED = "typeof(id) = 'text'"  # a row that damage has taken the name of cannot be asked for
 PAGE = 500  # rows that are read at once: a longer look would keep others from committing
+MOST_IDS = 2000  # the same of ids alone, which are found by an index
 
 
 class Store:
@@ -146,6 +147,12 @@ class Store:
         found = self._tasks("WHERE id = ?", (task_id,))
         return found[0] if found else None
 
+    def beginning(self, begins: str, limit: int) -> list[str]:
+        """The first ids that begin so, at most so many, by the index: `LIKE` would look at all."""
+        begins = text(begins)
+        query = "SELECT id FROM task WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [row[0] for row in self.rows(query, (begins, f"{begins}\U0010ffff", limit))]
+
     def speculative(self, owner: str | None = None, task_id: str | None = None) -> list[tuple[str, str, str]]:
         """Rows of calls that were about to become tasks: the id, the owner, and JSON of the columns of each."""
         query = "SELECT id, owner, entry FROM speculative"
@@ -207,6 +214,15 @@ class Store:
         """The live tasks that engines carry out, and that no process looks after."""
         return self._tasks("WHERE task.owner = ? AND ended IS NULL", (ENGINE,))
 
+    def known(self, task_ids: Sequence[str]) -> set[str]:
+        """Those of these ids that are tasks."""
+        found: set[str] = set()
+        for at in range(0, len(task_ids), PAGE):
+            some = task_ids[at : at + PAGE]
+            query = f"SELECT id FROM task WHERE id IN ({', '.join('?' * len(some))})"  # noqa: S608 -- question marks
+            found |= {row[0] for row in self.rows(query, some)}
+        return found
+
     def engines(self, task_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """What carries tasks out: the name of an engine, and by what it is found."""
         found: dict[str, tuple[str, str]] = {}
@@ -233,7 +249,7 @@ class Store:
     def ended_before(self, when: float, *, acknowledged_only: bool = False) -> list[str]:
         """Some of the tasks that ended before *when*."""
         more = " AND acknowledged = 1" if acknowledged_only else ""
-        query = f"SELECT id FROM task WHERE ended <= ?{more} AND {NAMED} LIMIT {PAGE}"  # noqa: S608 -- made of constants
+        query = f"SELECT id FROM task WHERE ended <= ?{more} AND {NAMED} LIMIT {MOST_IDS}"  # noqa: S608 -- made of constants
         return [row[0] for row in self.rows(query, (when,))]
 
     def oldest_ended(self) -> Iterator[str]:

@@ -279,3 +279,12 @@ def test_doctor_tells_of_tasks_and_of_threads_that_are_still_at_work(run, own_fo
     assert finding()["status"] in ("broken", "ok")  # whoever writes first sets it aside
     assert finding()["status"] == "ok"
     assert list((own_folders / "state" / "toolexec").glob("tasks.db.damaged-*"))
+
+
+def test_the_beginning_of_an_id_is_looked_up_and_not_all_tasks_read(run, tasks, monkeypatch):
+    one, other = enter(tasks), enter(tasks, name="another")
+    monkeypatch.setattr(_store.Store, "newest", lambda *_: pytest.fail("all tasks were read"))
+    assert one in run("tasks", "show", one[:-4]).stdout
+    assert other in run("tasks", "show", other[:-4]).stdout
+    assert "2 tasks have an id that begins with 'local'" in run("tasks", "show", "local").output
+    assert "there is no task 'local%'" in run("tasks", "show", "local%").output

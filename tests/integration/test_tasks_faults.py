@@ -17,7 +17,7 @@ import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.errors import ExecutorUnavailableError
-from executor.tasks import TaskManager, _own, _recovery, _schema, _table
+from executor.tasks import TaskManager, _own, _place, _recovery, _schema, _table
 from executor.tasks._files import FileSpool, OutputFolder
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
@@ -98,6 +98,51 @@ def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_dis
     again = TaskManager.open(small_disk)
     assert again.result(task_id) == (True, "x" * 100_000)
     again.close()
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[2])
+from executor import ToolCall, ToolExecutor, current_call
+from executor.tasks import TaskManager
+from conftest import fill_disk
+
+tasks, folder = TaskManager.open(sys.argv[1]), __import__("pathlib").Path(sys.argv[1])
+executor = ToolExecutor(tasks=tasks)
+executor.register("hold", lambda args: current_call().wait(), auto_background=0.05)
+print(executor.call(ToolCall("1", "hold")).task_id)
+fill_disk(folder)
+for number in "23":
+    print(executor.call(ToolCall(number, "hold")).task_id)
+sys.stdout.flush()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it needs SIGKILL")
+def test_on_a_full_disk_tasks_that_were_told_and_cannot_be_stored_are_listed(small_disk, monkeypatch):
+    """Their owner is gone, and what it has left cannot be taken over: that is no reason to say that there is none."""
+    words = [sys.executable, "-c", KILLED, str(small_disk), str(Path(__file__).parent)]
+    told = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60).stdout.split()
+    assert len(told) == 3
+    (small_disk / "filler").unlink()
+    tasks = TaskManager.open(small_disk)
+
+    def sweep(*_):  # how much still goes onto a full disk is a matter of chance
+        raise ExecutorUnavailableError("database or disk is full: free some space")
+
+    with monkeypatch.context() as full:
+        full.setattr(_place.Place, "sweep", sweep)
+        assert [info.id for info in tasks.list()] == told[::-1]
+        assert [info.id for info in tasks.list("running", "hold")] == told[::-1]
+        assert tasks.list("completed") == tasks.list(tool="another") == []
+        assert [info.id for info in tasks.list(limit=1)] == told[-1:]
+        for task_id in told:
+            with pytest.raises(ExecutorUnavailableError, match="free some space"):
+                tasks.get(task_id)
+    assert {info.id for info in tasks.list()} == set(told)
+    assert {info.status for info in tasks.list()} == {TaskStatus.INTERRUPTED}
+    tasks.close()
 
 
 def test_output_comes_back_when_the_disk_does(small_disk, fill, monkeypatch):

@@ -14,6 +14,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -805,6 +806,82 @@ def test_a_prune_that_has_begun_goes_on_when_others_are_in_its_way_for_a_while(s
     failing = {len(tries) + 2}
     with pytest.raises(ExecutorUnavailableError):
         forget(contended, output, lambda: store.ended_before(math.inf))
+
+
+def test_a_prune_takes_more_at_once_the_faster_it_goes_but_never_for_long(store, output, monkeypatch):
+    clock, sizes = [0.0], []
+    monkeypatch.setattr(_recovery, "time", SimpleNamespace(monotonic=lambda: clock[0], time=time.time))
+    monkeypatch.setattr(_recovery, "_remove", lambda batch, _: sizes.append(len(batch)))
+    monkeypatch.setattr(_recovery.threading, "Event", lambda: SimpleNamespace(wait=waits.append))
+    waits, left = [], [f"t{number}" for number in range(10_000)]
+
+    def write(apply):
+        apply(None)
+        clock[0] += sizes[-1] * each
+
+    def find():
+        some = left[:2000]
+        del left[:2000]
+        return some
+
+    each = 0.0001
+    assert len(forget(write, output, find)) == 10_000
+    assert max(sizes) > _recovery.BATCH
+    assert all(size * each <= 2 * _recovery.BATCH_SECONDS for size in sizes)
+    assert waits == pytest.approx([size * each for size in sizes]), "others have as much time"
+    sizes.clear()
+    each, left = 0.01, [f"t{number}" for number in range(2000)]
+    forget(write, output, find)
+    assert max(sizes) == _recovery.BATCH
+
+
+def test_others_could_write_while_a_prune_deletes_files_and_it_rests_no_more_for_that(store, output, monkeypatch):
+    clock, waits = [0.0], []
+    monkeypatch.setattr(_recovery, "time", SimpleNamespace(monotonic=lambda: clock[0], time=time.time))
+    monkeypatch.setattr(_recovery.threading, "Event", lambda: SimpleNamespace(wait=waits.append))
+    enter(store, "t1")
+    end(store, "t1")
+    monkeypatch.setattr(output, "remove", lambda _: clock.__setitem__(0, clock[0] + 5.0))
+    forget(writes(store), output, lambda: store.ended_before(math.inf))
+    assert waits == [0.0]
+
+
+def test_ids_are_found_by_how_they_begin(store):
+    for name in ("a_1", "a_12", "a_2", "a%", "b"):
+        enter(store, name)
+    assert store.beginning("a_1", 10) == ["a_1", "a_12"]
+    assert store.beginning("a_1", 1) == ["a_1"]
+    assert store.beginning("a_", 10)[-1] == "a_2"
+    assert store.beginning("\udcff", 10) == []
+    plan = store.rows("EXPLAIN QUERY PLAN SELECT id FROM task WHERE id >= 'a' AND id < 'b' ORDER BY id LIMIT 1")
+    assert "INDEX" in plan[0][-1]
+
+
+def _made_by_another(path, *statements):
+    path.parent.mkdir(exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in ("CREATE TABLE recipe (title)", "INSERT INTO recipe VALUES ('soup')", *statements):
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize("version", [0, 2, 4, 99])
+def test_a_database_of_another_program_gets_no_tables_and_is_not_moved(store, version):
+    _made_by_another(store.path, f"PRAGMA user_version = {version}")
+    before = store.path.read_bytes()
+    with pytest.raises(ExecutorUnavailableError, match="of another program"):
+        store.get("t1")
+    assert not set_aside(store)
+    assert store.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA application_id = 7", "DROP TABLE cleaning"])
+def test_a_store_that_lost_one_of_its_two_marks_is_ours_all_the_same(store, statement):
+    enter(store, "t1")
+    with store.writer.lock:
+        store.writer.get().execute(statement)
+    store.close()
+    assert store.get("t1").id == "t1"
 
 
 def test_a_forgotten_task_leaves_no_file(store, output):
