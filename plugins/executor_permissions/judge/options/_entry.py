@@ -25,7 +25,6 @@ class Entry:
 
     Attributes:
         kind: ``reader``: reads and prints; ``builder``: runs the project's own code; ``network``; ``writer``.
-        manual: The version that this was read from.
         operands: Their kinds in order. The last may end in ``*`` (any number), and a further one may follow it for
             the very last operand: ``read* write``. ``command`` is a program and its arguments. A first kind is left
             out if an option has given a value of that kind.
@@ -41,16 +40,17 @@ class Entry:
             version of itself): none of its sub-commands only reads, whatever they are called here.
         subs: Sub-commands, several names with the same table separated by blanks.
         shape: The name of a function in `_shapes` that reads its arguments in place of the usual way.
+        manual: The versions of the program that it was read from, its sub-commands with it. Every program has one.
     """
 
     kind: Kind
-    manual: str = ""
     operands: str = ""
     options: str = ""
     asks: str = ""
     traits: str = ""
     subs: Mapping[str, Entry] | None = None
     shape: str = ""
+    manual: str = ""
 
 
 class Option(NamedTuple):

@@ -1,12 +1,8 @@
 """git's sub-commands that mostly read. See `Entry` for the notation."""
 
-# ruff: noqa: E501 -- tables: a key holds all the names that share one
-
 from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
-
-MANUAL = "git 2.39"
 
 # Shared by diff, log, show and the like.
 DIFF = (
@@ -24,23 +20,22 @@ DIFF = (
     "--ita-visible-in-index --cc -c"
 )
 LOG = (
-    "-# -n: -i -E -F -P -g -m -r -t --max-count: --skip: --since: --after: --until: --before: --author: "
-    "--committer: --grep: --grep-reflog: --all-match --invert-grep --regexp-ignore-case --basic-regexp "
-    "--extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents: "
-    "--max-parents: --no-min-parents --no-max-parents --first-parent --not --all --branches? --tags? --remotes? "
-    "--glob: --exclude: --reflog --walk-reflogs --boundary --simplify-by-decoration --show-pulls --full-history "
-    "--dense --sparse --simplify-merges --ancestry-path --cherry --cherry-mark --cherry-pick --left-only "
-    "--right-only --left-right --topo-order --date-order --author-date-order --reverse --no-walk? --do-walk "
-    "--oneline --pretty?format --format:format --abbrev-commit --no-abbrev-commit --encoding: --expand-tabs? "
-    "--no-expand-tabs --notes? --no-notes --relative-date --date: --parents --children --graph --show-linear-break? "
-    "--full-diff --follow --source --use-mailmap --mailmap --no-mailmap --decorate? --no-decorate --decorate-refs: "
+    "-# -n: -i -E -F -P -g -m -r -t --max-count: --skip: --since: --after: --until: --before: --author: --committer: "
+    "--grep: --grep-reflog: --all-match --invert-grep --regexp-ignore-case --basic-regexp --extended-regexp "
+    "--fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents: --max-parents: --no-min-parents "
+    "--no-max-parents --first-parent --not --all --branches? --tags? --remotes? --glob: --exclude: --reflog "
+    "--walk-reflogs --boundary --simplify-by-decoration --show-pulls --full-history --dense --sparse "
+    "--simplify-merges --ancestry-path --cherry --cherry-mark --cherry-pick --left-only --right-only --left-right "
+    "--topo-order --date-order --author-date-order --reverse --no-walk? --do-walk --oneline --pretty?format "
+    "--format:format --abbrev-commit --no-abbrev-commit --encoding: --expand-tabs? --no-expand-tabs --notes? "
+    "--no-notes --relative-date --date: --parents --children --graph --show-linear-break? --full-diff --follow "
+    "--source --use-mailmap --mailmap --no-mailmap --decorate? --no-decorate --decorate-refs: "
     "--decorate-refs-exclude: --clear-decorations --log-size --diff-merges: --no-diff-merges --root "
     "--no-show-signature -L: --end-of-options"
 )
 READS: dict[str, Entry] = {
     "status": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-s -b -v -z -u? -M? --short --branch --show-stash --ahead-behind --no-ahead-behind --porcelain? --long "
         "--verbose --null --untracked-files? --ignored? --ignore-submodules? --column? --no-column --find-renames? "
@@ -48,24 +43,13 @@ READS: dict[str, Entry] = {
         traits="inert",
     ),
     "log whatchanged": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        f"{DIFF} {LOG}",
-        asks="--output:write --ext-diff --textconv --show-signature",
-        traits="exact",
+        "reader", "text*", f"{DIFF} {LOG}", asks="--output:write --ext-diff --textconv --show-signature", traits="exact"
     ),
     "show": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        f"{DIFF} {LOG}",
-        asks="--output:write --ext-diff --textconv --show-signature",
-        traits="exact",
+        "reader", "text*", f"{DIFF} {LOG}", asks="--output:write --ext-diff --textconv --show-signature", traits="exact"
     ),
     "diff": Entry(
         "reader",
-        MANUAL,
         "read*",
         f"{DIFF} -1 -2 -3 -0 -q --cached --staged --merge-base --base --ours --theirs",
         asks="--output:write --ext-diff --textconv",
@@ -73,7 +57,6 @@ READS: dict[str, Entry] = {
     ),
     "diff-tree diff-index diff-files": Entry(
         "reader",
-        MANUAL,
         "text*",
         f"{DIFF} {LOG} --stdin --cached --merge-base --creation-factor: --no-dual-color",
         asks="--output:write --ext-diff --textconv",
@@ -81,16 +64,14 @@ READS: dict[str, Entry] = {
     ),
     "range-diff": Entry(
         "reader",
-        MANUAL,
         "text*",
-        "-s --creation-factor: --no-dual-color --notes? --no-notes --left-only --right-only --stat? --no-patch --color? --no-color "
-        "--no-ext-diff --no-textconv",
+        "-s --creation-factor: --no-dual-color --notes? --no-notes --left-only --right-only --stat? --no-patch "
+        "--color? --no-color --no-ext-diff --no-textconv",
         asks="--output:write --ext-diff --textconv",
         traits="exact",
     ),
     "blame annotate": Entry(
         "reader",
-        MANUAL,
         "read*",
         "-b -c -e -f -l -n -p -s -t -w -L: -M? -C? --root --show-stats --progress --no-progress --score-debug "
         "--show-name --show-number --porcelain --line-porcelain --incremental --show-email --ignore-rev: "
@@ -100,7 +81,6 @@ READS: dict[str, Entry] = {
     ),
     "branch": Entry(
         "writer",
-        MANUAL,
         "text*",
         "-l -a -r -v -i --list --all --remotes --show-current --contains: --no-contains: --merged? --points-at: "
         "--sort:format --format:format --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case "
@@ -110,36 +90,31 @@ READS: dict[str, Entry] = {
     ),
     "tag": Entry(
         "writer",
-        MANUAL,
         "text*",
         "-l -n? -i --list --contains: --no-contains: --merged? --no-merged? --sort:format --format:format --color? "
         "--column? --no-column --ignore-case -a -m: -d -f -s -u: --annotate --message: --delete --force --sign "
-        "--local-user: --cleanup: --create-reflog --no-column --points-at:",
+        "--local-user: --cleanup: --create-reflog --points-at:",
         asks="-e --edit -F:read --file:read -v --verify",
     ),
     "remote": Entry(
         "writer",
-        MANUAL,
         "",
         "-v --verbose",
         subs={
-            "add": Entry(
-                "writer", MANUAL, "text address", "-t: -m: -f --fetch --tags --no-tags --track: --master: --mirror?"
-            ),
-            "get-url": Entry("reader", MANUAL, "text", "--push --all"),
+            "add": Entry("writer", "text address", "-t: -m: -f --fetch --tags --no-tags --track: --master: --mirror?"),
+            "get-url": Entry("reader", "text", "--push --all"),
             # An address, or a folder, is taken for a remote as well, and is asked.
-            "show": Entry("network", MANUAL, "remotename*", "-n -v"),
-            "prune": Entry("writer", MANUAL, "remotename*", "-n --dry-run"),
-            "set-head": Entry("writer", MANUAL, "remotename text", "-a -d --auto --delete"),
-            "rename remove rm": Entry("writer", MANUAL, "text*", "--progress"),
-            "set-url": Entry("writer", MANUAL, "text address address", "--push --add --delete"),
-            "set-branches": Entry("writer", MANUAL, "text*", "--add"),
-            "update": Entry("network", MANUAL, "remotename*", "-p --prune"),
+            "show": Entry("network", "remotename*", "-n -v"),
+            "prune": Entry("writer", "remotename*", "-n --dry-run"),
+            "set-head": Entry("writer", "remotename text", "-a -d --auto --delete"),
+            "rename remove rm": Entry("writer", "text*", "--progress"),
+            "set-url": Entry("writer", "text address address", "--push --add --delete"),
+            "set-branches": Entry("writer", "text*", "--add"),
+            "update": Entry("network", "remotename*", "-p --prune"),
         },
     ),
     "rev-parse": Entry(
         "reader",
-        MANUAL,
         "text*",
         "--show-toplevel --show-prefix --show-cdup --show-superproject-working-tree --git-dir --absolute-git-dir "
         "--git-common-dir --is-inside-git-dir --is-inside-work-tree --is-bare-repository --is-shallow-repository "
@@ -151,7 +126,6 @@ READS: dict[str, Entry] = {
     ),
     "ls-files": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-c -d -m -o -i -s -k -u -t -v -f -z -x: -X: --cached --deleted --modified --others --ignored --stage "
         "--killed --directory --eol --no-empty-directory --unmerged --resolve-undo --exclude: --exclude-from: "
@@ -161,7 +135,6 @@ READS: dict[str, Entry] = {
     ),
     "ls-tree": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-d -r -t -l -z --long --name-only --name-status --object-only --full-name --full-tree --format:format "
         "--abbrev?",
@@ -169,85 +142,47 @@ READS: dict[str, Entry] = {
     ),
     "show-ref": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-d -s -q --tags --heads --verify --head --dereference --hash? --abbrev? --quiet",
         traits="inert",
     ),
     "merge-base": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "-a --all --octopus --independent --is-ancestor --fork-point",
-        traits="inert",
+        "reader", "text*", "-a --all --octopus --independent --is-ancestor --fork-point", traits="inert"
     ),
     "name-rev": Entry(
         "reader",
-        MANUAL,
         "text*",
         "--tags --refs: --exclude: --all --name-only --undefined --no-undefined --always",
         traits="inert",
     ),
     "describe": Entry(
         "reader",
-        MANUAL,
         "text*",
-        "--contains --dirty? --broken? --debug --all --tags --long --first-parent --abbrev? --exact-match --candidates: --match: "
-        "--exclude: --always",
+        "--contains --dirty? --broken? --debug --all --tags --long --first-parent --abbrev? --exact-match "
+        "--candidates: --match: --exclude: --always",
         traits="inert",
     ),
-    "count-objects": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "-v -H --verbose --human-readable",
-        traits="inert",
-    ),
-    "version": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "--build-options",
-        traits="inert",
-    ),
+    "count-objects": Entry("reader", "text*", "-v -H --verbose --human-readable", traits="inert"),
+    "version": Entry("reader", "text*", "--build-options", traits="inert"),
     "check-ignore check-attr check-mailmap": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-q -v -n -z --quiet --verbose --non-matching --no-index --stdin -a --all --cached",
         traits="inert",
     ),
     "check-ref-format": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "--branch --allow-onelevel --no-allow-onelevel --refspec-pattern --normalize",
-        traits="inert",
+        "reader", "text*", "--branch --allow-onelevel --no-allow-onelevel --refspec-pattern --normalize", traits="inert"
     ),
-    "var": Entry(
-        "reader",
-        MANUAL,
-        "text",
-        "-l",
-        traits="inert",
-    ),
+    "var": Entry("reader", "text", "-l", traits="inert"),
     "column stripspace patch-id fmt-merge-msg": Entry(
         "reader",
-        MANUAL,
         "",
         "-s -c --strip-comments --comment-lines --mode? --raw-mode: --width: --indent: --nl: --padding: --stable "
         "--unstable --verbatim --log? --no-log -m: --message:",
     ),
-    "cherry": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "-v --verbose --abbrev?",
-        traits="inert",
-    ),
+    "cherry": Entry("reader", "text*", "-v --verbose --abbrev?", traits="inert"),
     "show-branch": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-a -r -g? --all --remotes --current --topo-order --date-order --sparse --more? --list --merge-base "
         "--independent --no-name --sha1-name --topics --reflog? --color? --no-color",
@@ -255,14 +190,12 @@ READS: dict[str, Entry] = {
     ),
     "for-each-ref": Entry(
         "reader",
-        MANUAL,
         "text*",
         "--shell --perl --python --tcl -s -p --count: --format:format --color? --sort:format --points-at: --merged? "
         "--no-merged? --contains? --no-contains? --ignore-case",
     ),
     "rev-list": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-# -n: -i -E -F -P -g --max-count: --skip: --since: --after: --until: --before: --author: --committer: "
         "--grep: --grep-reflog: --all-match --invert-grep --regexp-ignore-case --basic-regexp --extended-regexp "
@@ -278,38 +211,31 @@ READS: dict[str, Entry] = {
     ),
     "shortlog": Entry(
         "reader",
-        MANUAL,
         "text*",
-        "-n -s -e -c -w? --numbered --summary --email --committer --group:format --no-merges --since: --until: --author: "
-        "--all",
+        "-n -s -e -c -w? --numbered --summary --email --committer --group:format --no-merges --since: --until: "
+        "--author: --all",
     ),
     "cat-file": Entry(
         "reader",
-        MANUAL,
         "text*",
-        "-e -p -t -s --batch? --batch-check? --batch-all-objects --buffer --unordered --follow-symlinks "
-        "--use-mailmap --no-use-mailmap --allow-unknown-type --path:",
+        "-e -p -t -s --batch? --batch-check? --batch-all-objects --buffer --unordered --follow-symlinks --use-mailmap "
+        "--no-use-mailmap --allow-unknown-type --path:",
         asks="--textconv --filters --batch-command?",
     ),
     "verify-commit verify-tag verify-pack": Entry(
-        "reader",
-        MANUAL,
-        "text*",
-        "-v -s --verbose --stat-only --raw --format:format",
+        "reader", "text*", "-v -s --verbose --stat-only --raw --format:format"
     ),
     "stash": Entry(
         "writer",
-        MANUAL,
         "",
         "-p -S -k -q -u -a -m: --patch --staged --keep-index --no-keep-index --quiet --include-untracked --all "
         "--message:",
         subs={
             "list": Entry(
-                "reader", MANUAL, "text*", f"{DIFF} {LOG}", asks="--output:write --ext-diff --textconv", traits="exact"
+                "reader", "text*", f"{DIFF} {LOG}", asks="--output:write --ext-diff --textconv", traits="exact"
             ),
             "show": Entry(
                 "reader",
-                MANUAL,
                 "text*",
                 f"{DIFF} -u --include-untracked --only-untracked",
                 asks="--output:write --ext-diff --textconv",
@@ -317,63 +243,59 @@ READS: dict[str, Entry] = {
             ),
             "push save": Entry(
                 "writer",
-                MANUAL,
                 "text*",
-                "-p -S -k -q -u -a -m: --patch --staged --keep-index --no-keep-index --quiet --include-untracked --all --message:",
+                "-p -S -k -q -u -a -m: --patch --staged --keep-index --no-keep-index --quiet --include-untracked "
+                "--all --message:",
             ),
-            "pop apply drop": Entry("writer", MANUAL, "text", "-q --quiet --index"),
-            "clear": Entry("writer", MANUAL),
-            "branch": Entry("writer", MANUAL, "text text"),
-            "create store": Entry("writer", MANUAL, "text*", "-m: -q --message: --quiet"),
+            "pop apply drop": Entry("writer", "text", "-q --quiet --index"),
+            "clear": Entry("writer"),
+            "branch": Entry("writer", "text text"),
+            "create store": Entry("writer", "text*", "-m: -q --message: --quiet"),
         },
     ),
     "config": Entry(
         "writer",
-        MANUAL,
         "text*",
-        "-l -z --list --get --get-all --get-regexp --get-urlmatch --get-colorbool --type: --bool --int "
-        "--bool-or-int --path --null --name-only --includes --no-includes --show-origin --show-scope --global "
-        "--system --local --worktree --default: --fixed-value",
+        "-l -z --list --get --get-all --get-regexp --get-urlmatch --get-colorbool --type: --bool --int --bool-or-int "
+        "--path --null --name-only --includes --no-includes --show-origin --show-scope --global --system --local "
+        "--worktree --default: --fixed-value",
         asks="-f:read --file:read --blob: -e --edit --add --replace-all --unset --unset-all --rename-section "
         "--remove-section",
         shape="config",
     ),
     "grep": Entry(
         "reader",
-        MANUAL,
         "pattern text*",
         "-# -a -c -e:pattern -E -F -G -h -H -i -I -l -L -n -o -P -p -q -r -s -v -w -W -z -A: -B: -C: -f:readpattern "
         "-m: --cached --untracked --no-untracked --exclude-standard --no-exclude-standard --recurse-submodules "
         "--invert-match --ignore-case --word-regexp --text --no-textconv --max-depth: --extended-regexp "
         "--basic-regexp --fixed-strings --perl-regexp --line-number --column --full-name --files-with-matches "
         "--name-only --files-without-match --null --only-matching --count --color? --no-color --break --heading "
-        "--context: --before-context: --after-context: --threads: --show-function --function-context --and --or "
-        "--not --quiet --all-match --max-count:",
+        "--context: --before-context: --after-context: --threads: --show-function --function-context --and --or --not "
+        "--quiet --all-match --max-count:",
         asks="-O? --open-files-in-pager? --textconv --no-index",
     ),
     "reflog": Entry(
         "reader",
-        MANUAL,
         "",
         f"{DIFF} {LOG}",
         traits="exact",
         subs={
             "show": Entry(
-                "reader", MANUAL, "text*", f"{DIFF} {LOG}", asks="--output:write --ext-diff --textconv", traits="exact"
+                "reader", "text*", f"{DIFF} {LOG}", asks="--output:write --ext-diff --textconv", traits="exact"
             ),
-            "exists": Entry("reader", MANUAL, "text"),
+            "exists": Entry("reader", "text"),
             "expire delete": Entry(
                 "writer",
-                MANUAL,
                 "text*",
-                "-n -v --all --dry-run --verbose --rewrite --updateref --stale-fix --expire: --expire-unreachable: --single-worktree",
+                "-n -v --all --dry-run --verbose --rewrite --updateref --stale-fix --expire: --expire-unreachable: "
+                "--single-worktree",
                 traits="spell",
             ),
         },
     ),
     "archive": Entry(
         "reader",
-        MANUAL,
         "text*",
         "-l -v --format: --prefix: --list --verbose --worktree-attributes -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 --mtime:",
         asks="-o:write --output:write --remote: --exec: --add-file:read --add-virtual-file:",

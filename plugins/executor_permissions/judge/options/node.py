@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
 
-MANUAL = "npm 11, pnpm 9, yarn 1, node 20"
 # A value that one of them does not know as such is an operand, or the sub-command, for it.
 COMMON = (
     "--json -l --long --parseable -p -a --all --depth:(0|1|2|3|4|5|6|7|8|9|Infinity) --omit:(dev|optional|peer) "
     "--include:(prod|dev|optional|peer) --no-color --color? -s --silent -q --quiet -d -dd -ddd --verbose "
-    "--loglevel:(silent|error|warn|notice|http|timing|info|verbose|silly) "
-    "--offline --prefer-offline --prefer-online --no-update-notifier --no-fund --no-audit --fund --audit "
-    "--package-lock-only --no-progress --progress --yes -y --if-present --ignore-scripts --no-unicode --help -h"
+    "--loglevel:(silent|error|warn|notice|http|timing|info|verbose|silly) --offline --prefer-offline --prefer-online "
+    "--no-update-notifier --no-fund --no-audit --fund --audit --package-lock-only --no-progress --progress --yes -y "
+    "--if-present --ignore-scripts --no-unicode --help -h"
 )
 WORKSPACES = "-w:codefolder --workspace:codefolder --workspaces --include-workspace-root"
 GLOBAL = "-g --global"  # for everybody, and so outside the project
@@ -21,9 +20,10 @@ INSTALL = (
     "-S -D -E -O -P -B -f --save --save-dev --save-exact --save-optional --save-prod --save-peer --no-save "
     "--save-bundle --save-prefix:(^|~) --force --legacy-peer-deps --strict-peer-deps --prefer-dedupe "
     "--no-package-lock --package-lock --no-bin-links --dry-run --install-links "
-    "--install-strategy:(hoisted|nested|shallow|linked) --legacy-bundling --engine-strict --no-optional --production --only:(prod|production|dev|development) --tag:name "
-    "--cpu:name --os:name --libc:name --frozen-lockfile --no-frozen-lockfile --prod --dev --exact --recursive -r --latest "
-    "--immutable --check-cache --mode:(skip-build|update-lockfile) --ignore-engines"
+    "--install-strategy:(hoisted|nested|shallow|linked) --legacy-bundling --engine-strict --no-optional --production "
+    "--only:(prod|production|dev|development) --tag:name --cpu:name --os:name --libc:name --frozen-lockfile "
+    "--no-frozen-lockfile --prod --dev --exact --recursive -r --latest --immutable --check-cache "
+    "--mode:(skip-build|update-lockfile) --ignore-engines"
 )
 BUN = "-d -D --dev --watch --coverage --timeout:number --bail? --only --silent --frozen-lockfile --production --exact"
 DENO = (
@@ -39,226 +39,107 @@ _PNPM_RUN = "--if-present -r --recursive --parallel --stream --watch --coverage"
 _PNPM_SUBS: dict[str, Entry] = {
     "list ls ll la why root bin outdated licenses info view": Entry(
         "reader",
-        MANUAL,
         "text*",
         "--prod -P --dev -D --no-optional --only-projects --compatible --pattern: -g --global -r --recursive",
     ),
-    "test t tst start stop restart": Entry("builder", MANUAL, "codeargument*", _PNPM_RUN),
-    "run run-script": Entry("builder", MANUAL, "script codeargument*", _PNPM_RUN),
+    "test t tst start stop restart": Entry("builder", "codeargument*", _PNPM_RUN),
+    "run run-script": Entry("builder", "script codeargument*", _PNPM_RUN),
     "install i add ci remove rm uninstall un update up upgrade dedupe prune rebuild rb import fetch": Entry(
-        "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
+        "builder", "npmpackage*", INSTALL, GLOBAL
     ),
-    "link ln": Entry(
-        "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"
-    ),  # for everybody, as a global one
-    "init": Entry(
-        "writer",
-        MANUAL,
-        "",
-        "-y --yes -p --private -2",
-    ),
+    "link ln": Entry("builder", "npmpackage*", INSTALL, GLOBAL, traits="spell"),  # for everybody, as a global one
+    "init": Entry("writer", "", "-y --yes -p --private -2"),
     "audit": Entry(
         "network",
-        MANUAL,
         "text*",
         "--audit-level:(info|low|moderate|high|critical) --prod --dev --fix --groups:name "
         "--level:(info|low|moderate|high|critical)",
     ),
-    "version": Entry(
-        "writer",
-        MANUAL,
-        "text*",
-        "--no-git-tag-version --new-version: --patch --minor --major",
-    ),
-    "build lint check format typecheck dev": Entry(
-        "builder",
-        MANUAL,
-        "codeargument*",
-        "--watch --fix",
-    ),
-    "config": Entry(
-        "writer",
-        MANUAL,
-        "",
-        subs={"get": Entry("reader", MANUAL, "text*"), "list ls": Entry("reader", MANUAL)},
-    ),
+    "version": Entry("writer", "text*", "--no-git-tag-version --new-version: --patch --minor --major"),
+    "build lint check format typecheck dev": Entry("builder", "codeargument*", "--watch --fix"),
+    "config": Entry("writer", subs={"get": Entry("reader", "text*"), "list ls": Entry("reader")}),
     "store cache": Entry(
-        "writer",
-        MANUAL,
-        "",
-        subs={"path status dir list": Entry("reader", MANUAL, "text*"), "prune clean": Entry("writer", MANUAL)},
+        "writer", subs={"path status dir list": Entry("reader", "text*"), "prune clean": Entry("writer")}
     ),
     "publish pack": Entry(
-        "network",
-        MANUAL,
-        "codenpm*",
-        "--dry-run --tag:name --access:(public|restricted) --no-git-checks --publish-branch:name",
+        "network", "codenpm*", "--dry-run --tag:name --access:(public|restricted) --no-git-checks --publish-branch:name"
     ),
-    "exec": Entry(
-        "builder",
-        MANUAL,
-        "command",
-        "--silent",
-        asks="-c --shell-mode",
-        traits="spell stop runner",
-    ),
+    "exec": Entry("builder", "command", "--silent", asks="-c --shell-mode", traits="spell stop runner"),
     "dlx": Entry(
-        "builder",
-        MANUAL,
-        "command",
-        "--silent -q --quiet",
-        asks="-p: --package: -c --shell-mode",
-        traits="spell stop runner",
+        "builder", "command", "--silent -q --quiet", asks="-p: --package: -c --shell-mode", traits="spell stop runner"
     ),
-    "workspaces": Entry("builder", MANUAL, subs={"info list": Entry("reader", MANUAL, "", "--json")}),
-    "workspace": Entry("builder", MANUAL, "text*", "--json", traits="spell"),  # a name, and any of these commands
+    "workspaces": Entry("builder", subs={"info list": Entry("reader", "", "--json")}),
+    "workspace": Entry("builder", "text*", "--json", traits="spell"),  # a name, and any of these commands
 }
 
 PROGRAMS: dict[str, Entry] = {
     "npm": Entry(
         "builder",
-        MANUAL,
         "",
         f"{COMMON} {WORKSPACES} -v --version",
-        asks="-C:code --prefix:code --registry: --userconfig:code --globalconfig:code --script-shell:code --node-options: --cache: "
-        "--logs-dir: --location:",
+        manual="npm 11",
+        asks="-C:code --prefix:code --registry: --userconfig:code --globalconfig:code --script-shell:code "
+        "--node-options: --cache: --logs-dir: --location:",
         traits="globals exact",
         shape="nopt",
         subs={
-            "ls list ll la la": Entry(
-                "reader",
-                MANUAL,
-                "text*",
-                "--link",
-            ),
-            "root prefix bin": Entry(
-                "reader",
-                MANUAL,
-                "",
-                "-g --global",
-            ),
-            "explain why query": Entry(
-                "reader",
-                MANUAL,
-                "text*",
-            ),
+            "ls list ll la la": Entry("reader", "text*", "--link"),
+            "root prefix bin": Entry("reader", "", "-g --global"),
+            "explain why query": Entry("reader", "text*"),
             "pkg": Entry(
                 "writer",
-                MANUAL,
-                "",
-                subs={
-                    "get": Entry("reader", MANUAL, "text*"),
-                    "set delete fix": Entry("writer", MANUAL, "text*", traits="spell"),
-                },
+                subs={"get": Entry("reader", "text*"), "set delete fix": Entry("writer", "text*", traits="spell")},
             ),
-            "fund": Entry(
-                "reader",
-                MANUAL,
-                "text*",
-                "--no-browser --which:number",
-            ),
-            "config c": Entry(
-                "writer",
-                MANUAL,
-                "",
-                subs={"get": Entry("reader", MANUAL, "text*"), "list ls": Entry("reader", MANUAL)},
-            ),
-            "get": Entry(
-                "reader",
-                MANUAL,
-                "text*",
-            ),
+            "fund": Entry("reader", "text*", "--no-browser --which:number"),
+            "config c": Entry("writer", subs={"get": Entry("reader", "text*"), "list ls": Entry("reader")}),
+            "get": Entry("reader", "text*"),
             "view info show v outdated search s se find": Entry(
-                "network",
-                MANUAL,
-                "text*",
-                "-g --global --searchlimit:number --no-description",
+                "network", "text*", "-g --global --searchlimit:number --no-description"
             ),
-            "ping whoami": Entry(
-                "network",
-                MANUAL,
-                "",
-            ),
-            "doctor": Entry(
-                "network",
-                MANUAL,
-                "text*",
-            ),
+            "ping whoami": Entry("network"),
+            "doctor": Entry("network", "text*"),
             "audit": Entry(
                 "network",
-                MANUAL,
                 "text*",
                 "--audit-level:(none|info|low|moderate|high|critical) --production -f --force --dry-run",
             ),
-            "test t tst": Entry(
-                "builder",
-                MANUAL,
-                "codeargument*",
-                "--watch --watchAll --coverage",
-            ),
-            "start stop restart": Entry(
-                "builder",
-                MANUAL,
-                "codeargument*",
-                "-r --recursive --filter? --parallel --stream",
-            ),
+            "test t tst": Entry("builder", "codeargument*", "--watch --watchAll --coverage"),
+            "start stop restart": Entry("builder", "codeargument*", "-r --recursive --filter? --parallel --stream"),
             "run run-script rum urn": Entry(
-                "builder",
-                MANUAL,
-                "script codeargument*",
-                "-r --recursive --filter? --parallel --stream",
+                "builder", "script codeargument*", "-r --recursive --filter? --parallel --stream"
             ),
             "install i add in ins inst isntall ci install-test it ic clean-install uninstall remove rm r un unlink update up upgrade dedupe ddp prune rebuild rb": Entry(
-                "builder", MANUAL, "npmpackage*", INSTALL, GLOBAL
+                "builder", "npmpackage*", INSTALL, GLOBAL
             ),
-            "link ln": Entry("builder", MANUAL, "npmpackage*", INSTALL, GLOBAL, traits="spell"),
+            "link ln": Entry("builder", "npmpackage*", INSTALL, GLOBAL, traits="spell"),
             "init": Entry(
-                "writer", MANUAL, "", "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:"
+                "writer", "", "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:"
             ),
             "version": Entry(
                 "writer",
-                MANUAL,
                 "text",
                 "--no-git-tag-version --no-commit-hooks --allow-same-version --preid: -m: --message: --sign-git-tag "
                 "--no-workspaces-update -f --force",
             ),
-            "pack": Entry(
-                "writer",
-                MANUAL,
-                "codenpm*",
-                "--dry-run",
-                asks="--pack-destination:write",
-            ),
+            "pack": Entry("writer", "codenpm*", "--dry-run", asks="--pack-destination:write"),
             "publish": Entry(
                 "network",
-                MANUAL,
                 "codenpm*",
                 "--tag:name --access:(public|restricted) --dry-run --otp:number --provenance --no-git-checks",
             ),
-            "shrinkwrap": Entry(
-                "writer",
-                MANUAL,
-                "",
-            ),
-            "help-search completion": Entry(
-                "reader",
-                MANUAL,
-                "text*",
-            ),
+            "shrinkwrap": Entry("writer"),
+            "help-search completion": Entry("reader", "text*"),
             "cache": Entry(
                 "writer",
-                MANUAL,
-                "",
                 subs={
-                    "ls": Entry("reader", MANUAL, "text*"),
-                    "verify": Entry("writer", MANUAL),
-                    "clean rm": Entry("writer", MANUAL, "text*", "-f --force"),
-                    "add": Entry("network", MANUAL, "npmpackage*"),  # of a repository it runs what prepares it
+                    "ls": Entry("reader", "text*"),
+                    "verify": Entry("writer"),
+                    "clean rm": Entry("writer", "text*", "-f --force"),
+                    "add": Entry("network", "npmpackage*"),  # of a repository it runs what prepares it
                 },
             ),
             "exec x": Entry(
                 "builder",
-                MANUAL,
                 "command",
                 "-y --yes -p: --package: --no --no-install",
                 asks="-c: --call:",
@@ -268,9 +149,9 @@ PROGRAMS: dict[str, Entry] = {
     ),
     "pnpm": Entry(
         "builder",
-        MANUAL,
         "",
         COMMON + " -v --version --filter: -F: -r --recursive -w --workspace-root",
+        manual="pnpm 9",
         asks="-C:code --dir:code --script-shell:code --shell-emulator --registry: -c",
         traits="globals exact loads",
         shape="nopt",
@@ -278,77 +159,75 @@ PROGRAMS: dict[str, Entry] = {
     ),
     "yarn": Entry(
         "builder",
-        MANUAL,
         "",
         COMMON + " -v --version --non-interactive --emoji --no-emoji --frozen-lockfile --immutable --network-timeout:",
+        manual="yarn 1",
         asks="--cwd:code --use-yarnrc:code --registry: --cache-folder: --modules-folder: --script-shell:code",
         traits="globals exact loads",
         subs=_PNPM_SUBS,
     ),
     "npx bunx pnpx": Entry(
         "builder",
-        MANUAL,
         "command",
         "-y --yes --no --no-install -q --quiet --silent --bun",
+        manual="npm 11",
         asks="-p: --package: -c: --call: --node-options: --shell:",
         traits="stop runner",
         shape="nopt",
     ),
     "node nodejs": Entry(
         "builder",
-        MANUAL,
         "",
         "-v:alone -h:alone --version:alone --help:alone --v8-options:alone --trace-warnings --no-warnings "
-        "--trace-deprecation --no-deprecation --throw-deprecation --enable-source-maps --test --test-only "
-        "--expose-gc --unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 "
-        "--max-old-space-size=8192",
+        "--trace-deprecation --no-deprecation --throw-deprecation --enable-source-maps --test --test-only --expose-gc "
+        "--unhandled-rejections=strict --check -c --watch --max-old-space-size=4096 --max-old-space-size=8192",
+        manual="node 20",
         asks="-r:code --require:code --import:code --loader:code --experimental-loader:code",
         shape="interpreter",
-        subs={"inspect debug": Entry("builder", MANUAL, shape="nothing")},  # it runs what its input or an address says
+        subs={"inspect debug": Entry("builder", shape="nothing")},  # it runs what its input or an address says
     ),
     "deno": Entry(
         "builder",
-        "deno 1.40",
-        "",
+        manual="deno 1.40",
         shape="named",
         subs={
-            "run": Entry("builder", MANUAL, "codelocal text*", DENO, asks=DENO_ASKS, traits="stop"),
-            "test lint check bench info doc": Entry("builder", MANUAL, "codelocal*", DENO, asks=DENO_ASKS),
-            "fmt": Entry("builder", MANUAL, "write*", DENO, asks=DENO_ASKS),
-            "task": Entry("builder", MANUAL, "text*", "-q --quiet", asks=DENO_ASKS, traits="stop"),
+            "run": Entry("builder", "codelocal text*", DENO, asks=DENO_ASKS, traits="stop"),
+            "test lint check bench info doc": Entry("builder", "codelocal*", DENO, asks=DENO_ASKS),
+            "fmt": Entry("builder", "write*", DENO, asks=DENO_ASKS),
+            "task": Entry("builder", "text*", "-q --quiet", asks=DENO_ASKS, traits="stop"),
         },
     ),
     "bun": Entry(
         "builder",
-        "bun 1.1",
         "",
         "-v --version",
+        manual="bun 1.1",
         shape="named",
         subs={
-            "test": Entry("builder", MANUAL, "code*", BUN),
-            "run": Entry("builder", MANUAL, "codescript text*", BUN),
-            "install i add remove update outdated pm": Entry("builder", MANUAL, "npmpackage*", BUN, GLOBAL),
+            "test": Entry("builder", "code*", BUN),
+            "run": Entry("builder", "codescript text*", BUN),
+            "install i add remove update outdated pm": Entry("builder", "npmpackage*", BUN, GLOBAL),
         },
     ),
     "tsc": Entry(
         "builder",
-        "TypeScript 5",
         "code*",
-        "-p:codefolder --project:codefolder -h -v --help --version --all --noEmit --pretty --strict --skipLibCheck --listFiles --listFilesOnly "
-        "--showConfig --noImplicitAny --strictNullChecks --noUnusedLocals --noUnusedParameters --noImplicitReturns "
-        "--explainFiles --traceResolution --diagnostics --extendedDiagnostics --allowJs --checkJs --jsx: --target: "
-        "-t: --module: -m: --moduleResolution: --lib: --esModuleInterop --resolveJsonModule --noErrorTruncation "
-        "--ignoreConfig -b --build -w --watch --noEmitOnError --incremental --declaration -d --sourceMap --force "
-        "--verbose --dry --clean --isolatedModules --strictFunctionTypes --strictPropertyInitialization "
-        "--removeComments --downlevelIteration --allowSyntheticDefaultImports --noFallthroughCasesInSwitch "
-        "--noImplicitThis --noUncheckedIndexedAccess --listEmittedFiles --preserveWatchOutput",
-        asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write "
-        "--rootDir:read --init --generateTrace:write --generateCpuProfile:write --plugins:code",
+        "-p:codefolder --project:codefolder -h -v --help --version --all --noEmit --pretty --strict --skipLibCheck "
+        "--listFiles --listFilesOnly --showConfig --noImplicitAny --strictNullChecks --noUnusedLocals "
+        "--noUnusedParameters --noImplicitReturns --explainFiles --traceResolution --diagnostics "
+        "--extendedDiagnostics --allowJs --checkJs --jsx: --target: -t: --module: -m: --moduleResolution: --lib: "
+        "--esModuleInterop --resolveJsonModule --noErrorTruncation --ignoreConfig -b --build -w --watch "
+        "--noEmitOnError --incremental --declaration -d --sourceMap --force --verbose --dry --clean --isolatedModules "
+        "--strictFunctionTypes --strictPropertyInitialization --removeComments --downlevelIteration "
+        "--allowSyntheticDefaultImports --noFallthroughCasesInSwitch --noImplicitThis --noUncheckedIndexedAccess "
+        "--listEmittedFiles --preserveWatchOutput",
+        manual="TypeScript 5",
+        asks="--outDir:write --outFile:write --declarationDir:write --tsBuildInfoFile:write --rootDir:read --init "
+        "--generateTrace:write --generateCpuProfile:write --plugins:code",
         traits="words at bool open",
     ),
     "eslint": Entry(
         "builder",
-        "ESLint 9",
         "code*",
         "-h -v --no-color --color --quiet --max-warnings: --ext: --no-ignore --ignore-pattern: --no-inline-config "
         "--report-unused-disable-directives --no-error-on-unmatched-pattern --no-warn-ignored --pass-on-no-patterns "
@@ -358,28 +237,29 @@ PROGRAMS: dict[str, Entry] = {
         "--format:(stylish|json|html|json-with-metadata|unix|compact|tap|junit|checkstyle|jslint-xml|visualstudio) "
         "--fix --fix-dry-run --fix-type: --cache --no-cache --cache-strategy: --env: --no-eslintrc "
         "--report-unused-disable-directives-severity: --ignore --no-config-lookup --concurrency:",
-        asks="-c:code --config:code --rulesdir:code --resolve-plugins-relative-to:code --plugin:code --parser:code --parser-options: "
-        "-o:write --output-file:write --cache-file:write --cache-location:write --init --flag: --ignore-path:read "
-        "--inspect-config --mcp --suppress-all --suppress-rule: --suppressions-location:write --prune-suppressions",
+        manual="ESLint 9",
+        asks="-c:code --config:code --rulesdir:code --resolve-plugins-relative-to:code --plugin:code --parser:code "
+        "--parser-options: -o:write --output-file:write --cache-file:write --cache-location:write --init --flag: "
+        "--ignore-path:read --inspect-config --mcp --suppress-all --suppress-rule: --suppressions-location:write "
+        "--prune-suppressions",
     ),
     "prettier": Entry(
         "builder",
-        "Prettier 3",
         "code*",
         "-c -l -h --check --list-different --no-color --color --log-level: -u --ignore-unknown --no-config "
         "--no-editorconfig --config-precedence: --no-error-on-unmatched-pattern --with-node-modules "
         "--stdin-filepath:code --parser:filename --tab-width: --use-tabs --print-width: --single-quote --no-semi "
         "--trailing-comma: --prose-wrap: --end-of-line: --arrow-parens: --no-bracket-spacing --bracket-same-line "
         "--jsx-single-quote --quote-props: --require-pragma --insert-pragma --file-info:code --find-config-path: "
-        "--support-info --version --help   --cache --cache-strategy: --no-cache --ignore-path:read "
-        "--no-plugin-search --embedded-language-formatting: --html-whitespace-sensitivity: "
-        "--vue-indent-script-and-style --single-attribute-per-line --experimental-ternaries --object-wrap: --semi "
-        "--bracket-spacing --range-start: --range-end:",
+        "--support-info --version --help --cache --cache-strategy: --no-cache --ignore-path:read --no-plugin-search "
+        "--embedded-language-formatting: --html-whitespace-sensitivity: --vue-indent-script-and-style "
+        "--single-attribute-per-line --experimental-ternaries --object-wrap: --semi --bracket-spacing --range-start: "
+        "--range-end:",
+        manual="Prettier 3",
         asks="--write -w --plugin:code --config:code --cache-location:write --plugin-search-dir:code",
     ),
     "jest vitest": Entry(
         "builder",
-        "Jest 29, Vitest 2",
         "text*",
         "-b -i -o -t: -u -w: --bail? --ci --coverage --no-coverage --colors --color --no-color --debug "
         "--detectOpenHandles --errorOnDeprecated --findRelatedTests --forceExit --json --lastCommit --listTests "
@@ -388,8 +268,10 @@ PROGRAMS: dict[str, Entry] = {
         "--testTimeout: --updateSnapshot --update --verbose --watch --watchAll --watch=false --watchAll=false --run "
         "--changedSince: --selectProjects: --shard: --reporter:(default|verbose|dot|json|tap|junit|basic) --help "
         "--version",
-        asks="-c:code --config:code --outputFile:write --coverageDirectory:write --rootDir:code --globalSetup:code --setupFiles:code "
-        "--testRunner:code --reporters:code --environment:code --transform:code --root:code --dir:code",
+        manual="Jest 29, Vitest 2",
+        asks="-c:code --config:code --outputFile:write --coverageDirectory:write --rootDir:code --globalSetup:code "
+        "--setupFiles:code --testRunner:code --reporters:code --environment:code --transform:code --root:code "
+        "--dir:code",
         traits="bool apart",
     ),
 }
