@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions._boxes import boxed_call
-from executor_permissions.ask._caller import agent_of, conversation_of, defaults_of, folder_of, resolver_of
+from executor_permissions.ask._caller import agent_of, conversation_of, info_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._judge import CARRIERS
@@ -118,14 +118,8 @@ class Decider:
             decision = policy.decide(
                 call.name,
                 call.arguments,  # type: ignore[arg-type]  # what is no object is refused there
-                argument_kinds=tool.argument_kinds if tool is not None else None,
-                # What a server says about its own tools is not to be trusted.
-                read_only=not call.name.startswith("mcp__")
-                and bool(tool is not None and tool.annotations and tool.annotations.read_only),
+                info_of(call.name, current, tool),
                 grants=view,
-                cwd=folder_of(tool),
-                resolve=resolver_of(current, tool),
-                defaults=defaults_of(tool),
             )
         decision = boxed_call(decision, policy, call, tool, view)
         if decision.verdict == "ask":

@@ -11,6 +11,7 @@ from executor_permissions._replay import replay
 from executor_permissions.commands import _covers
 from executor_permissions.commands._explain import mend
 from executor_permissions.commands._reading import read_as
+from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.store._load import Policy, default_state_dir, find_project, key_of, load_effective
 from executor_permissions.store._trust import Trust
 
@@ -63,7 +64,7 @@ class Desk:
             "where", "mend"}``, ``where`` is ``FILE:LINE``, ``mend`` the command that would change it.
         """
         plugin, policy = self._plugin(), self._policy(self._folder)
-        decision = policy.decide(tool, dict(arguments), cwd=str(self._folder))
+        decision = policy.decide(tool, dict(arguments), CallInfo(str(self._folder)))
         parts = [
             {
                 "text": part.text or tool, "decision": part.verdict, "reason": part.reason, "method": part.method,
@@ -103,7 +104,7 @@ class Desk:
     def _would_allow(self, rule: str, call: tuple[str, Mapping[str, Any], str]) -> bool:
         tool, arguments, folder = call
         policy = self._policy(Path(folder)).varied(allow=(rule,))
-        return policy.decide(tool, dict(arguments), cwd=folder).verdict == "allow"
+        return policy.decide(tool, dict(arguments), CallInfo(folder)).verdict == "allow"
 
     def would_allow(self, rule: str, records: Iterable[Mapping[str, Any]]) -> list[bool]:
         """

@@ -14,7 +14,7 @@ from executor.ownfiles import keep_own, kept_own
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
 from executor_permissions._session import Session
-from executor_permissions.ask._caller import agent_of, folder_of
+from executor_permissions.ask._caller import agent_of, info_of
 from executor_permissions.ask._choose import choose_channel
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._questions import Questions
@@ -351,8 +351,7 @@ class PermissionPlugin:
         tool = current.tool if current is not None else None
         known: dict[str, str | None] = {} if tool is None else {tool.id: tool.definition_hash}
         view = GrantView(self.grants, None, known.get)
-        kinds = (tool.argument_kinds or {}) if tool is not None else {}
-        return rules_that_allow(self.policy, call, decision, kinds, view, folder_of(tool))
+        return rules_that_allow(self.policy, call, decision, info_of(call.name, current, tool), view)
 
     def trust_project(self) -> bool:
         """

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge.rules._scene import CallInfo
 from tests.confine import corpora, machine
 
 ENOUGH = 0.95
@@ -57,7 +58,7 @@ def profile_of(computer):
     policy = Policy.from_dict(POLICY, project_root=root + machine.PROJECT, home=f"{root}/home/user")
 
     def find(text):
-        decision = policy.decide("runCommand", {"command": text}, cwd=root + machine.PROJECT)
+        decision = policy.decide("runCommand", {"command": text}, CallInfo(root + machine.PROJECT))
         found = policy.boxes.choose(decision.parts, {}).profile.to_dict()  # what is denied too
         return json.loads(json.dumps(found).replace(root, ""))
 

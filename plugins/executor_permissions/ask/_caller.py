@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from executor_permissions.judge.rules._scene import CallInfo
+
 if TYPE_CHECKING:
     from executor import CurrentCall, Tool
-    from executor_permissions.judge._judge import Defaults
     from executor_permissions.judge.paths._paths import Resolve
 
 
@@ -19,13 +20,24 @@ def agent_of(context: Mapping[str, Any] | None) -> str | None:
     return agent if agent is None or isinstance(agent, str) else repr(agent)
 
 
-def folder_of(tool: Tool | None) -> str:
+def info_of(name: str, call: CurrentCall | None, tool: Tool | None) -> CallInfo:
     """
-    Where relative paths of a call start: in the working folder, or in that of the server which has the tool.
+    What is known of *call*, one of the tool *name*, which is *tool*.
 
     Raises:
         FileNotFoundError: The working folder is no more.
     """
+    if tool is None:
+        return CallInfo(_folder_of(None))
+    # What a server says about its own tools is not to be trusted.
+    read_only = not name.startswith("mcp__") and bool(tool.annotations and tool.annotations.read_only)
+    return CallInfo(
+        _folder_of(tool), tool.argument_kinds, read_only, _resolver_of(call, tool), partial(_defaults, tool)
+    )
+
+
+def _folder_of(tool: Tool | None) -> str:
+    """Where relative paths of a call start: in the working folder, or in that of the server which has the tool."""
     try:
         here = os.getcwd()  # noqa: PTH109 -- of many judgements
     except FileNotFoundError as error:  # its own words name no folder, and nobody would know what to do
@@ -34,19 +46,15 @@ def folder_of(tool: Tool | None) -> str:
     return here if tool is None or tool.folder is None else os.path.join(here, tool.folder)  # noqa: PTH118 -- as above
 
 
-def resolver_of(call: CurrentCall | None, tool: Tool | None) -> Resolve | None:
+def _resolver_of(call: CurrentCall | None, tool: Tool) -> Resolve | None:
     """What the call's own paths are, once and for all; None where no executor makes it."""
-    if call is None or tool is None:
-        return None
-    return call.resolve_path if tool.folder is None else partial(call.resolve_path, base=folder_of(tool))
-
-
-def defaults_of(tool: Tool | None) -> Defaults | None:
-    """Gives what *tool* takes for arguments that are left out, as its schema says; asked where a rule is about one."""
-    return partial(_defaults, tool) if tool is not None else None
+    if call is None or tool.folder is None:
+        return call.resolve_path if call is not None else None
+    return partial(call.resolve_path, base=_folder_of(tool))
 
 
 def _defaults(tool: Tool) -> Mapping[str, Any]:
+    """What *tool* takes for arguments that are left out, as its schema says; asked where a rule is about one."""
     schema = tool.input_schema
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     told = properties if isinstance(properties, Mapping) else {}

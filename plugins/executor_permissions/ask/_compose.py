@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._caller import agent_of, conversation_of, defaults_of, folder_of, resolver_of
+from executor_permissions.ask._caller import agent_of, conversation_of, info_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, offer
 from executor_permissions.ask._question import Question
@@ -17,9 +17,10 @@ from executor_permissions.store._grants import GrantView, portable, portable_lin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from executor import CurrentCall, Decision, Verdict
+    from executor import Decision, Verdict
     from executor.approval import Inbox, Scope
     from executor_permissions.ask._offer import Offer
+    from executor_permissions.judge.rules._scene import CallInfo
     from executor_permissions.store._grants import GrantBook
     from executor_permissions.store._load import Policy
 
@@ -69,19 +70,20 @@ class Composer:
         args = copy_arguments(call.arguments)
         current = current_call()
         tool = current.tool if current is not None else None
-        kinds = tool.argument_kinds if tool is not None else None
+        info = info_of(call.name, current, tool)
         definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
         agent = agent_of(context)
-        commands = policy.is_shell_tool(call.name, kinds)
+        commands = policy.is_shell_tool(call.name, info.kinds)
         view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
-        folder = folder_of(tool)
-        offered, trial = _offered(policy, call, decision, kinds, view, folder)
-        bound = _bound(policy, call, offered, kinds, current, folder)
+        offered, trial = _offered(policy, call, decision, info, view)
+        bound = _bound(policy, call, offered, info)
         if bound is not None and trial is not None:
             bound = _where(bound, offered, trial, policy.places.project)
         reason, parts = _reason(decision), decision.parts
         changed = self._changed(call.name, agent, definition)
-        about = {name: text for name, text in _circumstances(call.name, folder, agent, context, changed) if text}
+        about = {
+            name: text for name, text in _circumstances(call.name, info.cwd or "", agent, context, changed) if text
+        }
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
         details = about | (
             self._lasting(call.name, decision, offered, bound, commands=commands) if whole else {"always": _TOO_LONG}
@@ -92,7 +94,7 @@ class Composer:
             args,
             reason,
             decision.parts,
-            text=question(call.name, args, reason, parts, details=details, kinds=kinds).text,
+            text=question(call.name, args, reason, parts, details=details, kinds=info.kinds).text,
             offered_rule=offered.text if whole else None,
             deadline=time.time() + self._timeout,
             options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
@@ -102,12 +104,11 @@ class Composer:
             rules=self._editable(decision, offered) if whole else {},
         )
         return Question(
-            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, kinds, commands,
+            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, info, commands,
             own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
-            answered=answered, began=time.perf_counter(), folder=folder, bound=bound,
-            conversation=conversation_of(current), defaults=defaults_of(tool), resolve=resolver_of(current, tool),
+            answered=answered, began=time.perf_counter(), bound=bound, conversation=conversation_of(current),
         )  # fmt: skip
 
     def _lasting(
@@ -179,15 +180,17 @@ def _reason(decision: Decision) -> str:
 
 
 def _offered(
-    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str] | None, grants: GrantView, cwd: str
+    policy: Policy, call: ToolCall, decision: Decision, info: CallInfo, grants: GrantView
 ) -> tuple[Offer, Trial | None]:
     """Rules for the commands of the call, if it would run by them, and how they were tried; else the call."""
     args, places = copy_arguments(call.arguments), policy.places
-    found = offer(call.name, args, decision.parts, is_shell=policy.is_shell_tool(call.name, kinds), home=places.home)
+    found = offer(
+        call.name, args, decision.parts, is_shell=policy.is_shell_tool(call.name, info.kinds), home=places.home
+    )
     if found.kind != "shell" or decision.method != "default":
         return found, None
     trial = Trial(found.rules, places, grants)
-    again = policy.decide(call.name, args, argument_kinds=kinds, grants=trial, cwd=cwd)
+    again = policy.decide(call.name, args, info, grants=trial)
     if again.verdict != "allow":
         return exactly(call.name, args), None
     return found, trial
@@ -202,26 +205,12 @@ def _where(bound: Bound, offered: Offer, trial: Trial, project: str) -> Bound:
     return bound._replace(folders=folders, links=links)
 
 
-def _bound(
-    policy: Policy,
-    call: ToolCall,
-    offered: Offer,
-    kinds: Mapping[str, str] | None,
-    current: CurrentCall | None,
-    cwd: str,
-) -> Bound | None:
+def _bound(policy: Policy, call: ToolCall, offered: Offer, info: CallInfo) -> Bound | None:
     """What a grant for this very call is bound to; None where it would not let it run."""
     if offered.kind != "call":
         return Bound({}, ())
     granted = AsGranted()
-    again = policy.decide(
-        call.name,
-        copy_arguments(call.arguments),
-        argument_kinds=kinds,
-        grants=granted,
-        cwd=cwd,
-        resolve=resolver_of(current, current.tool if current is not None else None),
-    )
+    again = policy.decide(call.name, copy_arguments(call.arguments), info, grants=granted)
     return granted.bound if again.verdict == "allow" else None
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from executor import Decision, ToolCall
     from executor_permissions.judge._verdicts import Granted, Grants, Meaning
     from executor_permissions.judge.rules._rules import Part, Places
+    from executor_permissions.judge.rules._scene import CallInfo
     from executor_permissions.judge.rules._tool_rules import ShellRule
     from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
@@ -173,13 +174,13 @@ def may_be_granted(rules: Sequence[str], places: Places) -> bool:
 
 
 def rules_that_allow(
-    policy: Policy, call: ToolCall, decision: Decision, kinds: Mapping[str, str], grants: Grants, cwd: str
+    policy: Policy, call: ToolCall, decision: Decision, info: CallInfo, grants: Grants
 ) -> tuple[str, ...]:
     """The rules that, put in the whitelist, would have this call run with *grants*; none where no rule would."""
     if decision.method != "default":
         return ()
     arguments = copy_arguments(call.arguments)
-    if policy.is_shell_tool(call.name, kinds):
+    if policy.is_shell_tool(call.name, info.kinds):
         offered = offer(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
         choices = [offered.rules] if offered.kind == "shell" else []
     else:
@@ -187,8 +188,7 @@ def rules_that_allow(
         # Never the whole tool in place of a call that no rule can write: what is in its arguments would choose that.
         rule = f"{call.name}({given})" if given else call.name
         choices = [(rule,)] if len(rule) <= _MAX_SHOWN else []
-    fitting = (rules for rules in choices if _allow(policy, rules, call.name, arguments, kinds, grants, cwd))
-    return next(fitting, ())
+    return next((rules for rules in choices if _allow(policy, rules, call.name, arguments, info, grants)), ())
 
 
 def _allow(
@@ -196,16 +196,15 @@ def _allow(
     rules: tuple[str, ...],
     tool: str,
     arguments: Mapping[str, Any],
-    kinds: Mapping[str, str],
+    info: CallInfo,
     grants: Grants,
-    cwd: str,
 ) -> bool:
     """Whether the call runs once *rules* are added: they are tried, as they are."""
     try:
         draft = policy.varied(allow=rules)
     except PermissionConfigError:  # a value that cannot be written in a rule
         return False
-    return draft.decide(tool, arguments, argument_kinds=kinds, grants=grants, cwd=cwd).verdict == "allow"
+    return draft.decide(tool, arguments, info, grants=grants).verdict == "allow"
 
 
 def _written(value: object) -> str:

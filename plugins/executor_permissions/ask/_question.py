@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from executor import Approval, CancelToken, Channel, Decision, ToolCall, Verdict
     from executor.approval import Approvals
     from executor_permissions.ask._offer import Bound, Offer
-    from executor_permissions.judge._judge import Defaults
     from executor_permissions.judge._verdicts import Grants
     from executor_permissions.judge.paths._paths import Resolve
+    from executor_permissions.judge.rules._scene import CallInfo
     from executor_permissions.store._load import Policy
 
 
@@ -36,13 +36,11 @@ class Question:
     A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile.
 
     Attributes:
-        folder: Where relative paths of the call start.
-        resolve: What its paths were when it was first judged, which is what will be opened; None where nobody keeps it.
+        info: What is known of the call: what its paths were when it was first judged is what will be opened.
         conversation: Whose calls it is counted with.
         bound: What a grant for this very call is bound to; None where none would let it run.
         runs_commands: Whether the tool runs commands: nothing is remembered of all that it could run.
         answered: Takes the verdict, or what kept it from being found.
-        defaults: Gives what its tool takes for arguments that are left out.
         own: Whether the policy asks. What another plugin asks is for a person alone: no rule or grant answers it.
         rejudged: The decision that needs no answer any more, since somebody gave a lasting one to another question.
         here: Whether it was put to the terminal, where nobody else could be reached.
@@ -55,17 +53,14 @@ class Question:
     offer: Offer
     definition: tuple[str | None, str]
     agent: str | None
-    kinds: Mapping[str, str] | None
+    info: CallInfo
     runs_commands: bool
     own: bool
     inbox: Approvals
     cancel: CancelToken | None
     answered: Callable[[Verdict | BaseException], object]
     began: float
-    folder: str
     conversation: str | None = None
-    defaults: Defaults | None = None
-    resolve: Resolve | None = None
     bound: Bound | None = None
     rejudged: Decision | None = None
     here: bool = False
@@ -78,8 +73,8 @@ class Question:
 
     def decided_again(self, policy: Policy, grants: Grants, resolve: Resolve | None = None) -> Decision:
         """What *policy* and *grants* say of the call by now, whose paths are what *resolve* says, or what they are."""
-        about: Any = {"argument_kinds": self.kinds, "cwd": self.folder, "defaults": self.defaults, "resolve": resolve}
-        return policy.decide(self.call.name, copy_arguments(self.call.arguments), grants=grants, **about)
+        info = self.info._replace(resolve=resolve)
+        return policy.decide(self.call.name, copy_arguments(self.call.arguments), info, grants=grants)
 
     def digest(self, verdict: Literal["allow", "deny"]) -> str:
         """What a grant for this very call is compared with, as `GrantView` does."""

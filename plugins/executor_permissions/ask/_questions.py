@@ -286,8 +286,7 @@ class Questions:
             return None
         from executor_permissions.ask._offer import rules_that_allow  # as above
 
-        kinds, view = asked.kinds or {}, self._view(asked)
-        rules = rules_that_allow(self.policy, asked.call, asked.decision, kinds, view, asked.folder)
+        rules = rules_that_allow(self.policy, asked.call, asked.decision, asked.info, self._view(asked))
         return "; ".join(rules) or None
 
     def _remember(self, asked: Question, answer: Answer, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -370,9 +369,11 @@ class Questions:
         view = self._view(asked)
         decision = asked.decided_again(policy, view)
         if decision.verdict == "allow":  # the files that its paths mean by now, and also those that will be opened
-            decision = asked.decided_again(policy, view, asked.resolve)
+            decision = asked.decided_again(policy, view, asked.info.resolve)
         granted, arguments = view.profiles(decision), asked.call.arguments
-        decision = boxed(decision, policy, asked.call.name, kinds=asked.kinds, granted=granted, arguments=arguments)
+        decision = boxed(
+            decision, policy, asked.call.name, kinds=asked.info.kinds, granted=granted, arguments=arguments
+        )
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
         if decision.verdict == "deny":

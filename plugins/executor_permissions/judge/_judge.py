@@ -31,21 +31,18 @@ from executor_permissions.judge.rules._rules import (
     RuleList,
     Section,
 )
-from executor_permissions.judge.rules._scene import Scene
+from executor_permissions.judge.rules._scene import NOTHING_MORE, CallInfo, Scene
 from executor_permissions.judge.rules._tool_rules import ShellIndex
 from executor_permissions.judge.rules._values import PATH_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from executor_permissions.judge._shell_scope import Outcome, Rules
     from executor_permissions.judge.paths._links import Links
-    from executor_permissions.judge.paths._paths import Resolve
     from executor_permissions.judge.rules._file_rules import FileRules
     from executor_permissions.judge.rules._limits import Limit
     from executor_permissions.judge.rules._tool_rules import Arguments
-
-    Defaults = Callable[[], Mapping[str, Any]]
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
 CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
@@ -128,13 +125,9 @@ class Judge:
         self,
         tool: str,
         args: Mapping[str, Any],
+        info: CallInfo = NOTHING_MORE,
         *,
-        argument_kinds: Mapping[str, str] | None = None,
-        read_only: bool = False,
         grants: Grants | None = None,
-        cwd: str | None = None,
-        resolve: Resolve | None = None,
-        defaults: Defaults | None = None,
     ) -> Decision:
         """
         May *tool* run with *args*? Never raises: what cannot be judged is denied.
@@ -142,19 +135,15 @@ class Judge:
         Args:
             tool: Its id.
             args: Its arguments, a JSON object.
-            argument_kinds: What its arguments mean: ``shell``, ``argv``, ``path``, ``url``. The file's own come first.
-            read_only: Whether the tool says that it changes nothing.
+            info: What else is known of the call.
             grants: What people have allowed and forbidden so far.
-            cwd: The folder that relative paths start from; by default the project's root.
-            resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
-            defaults: Gives what the tool takes for arguments that are left out: rules to deny and ask are about it too.
         """
         try:
-            plan = (self._plans.get(tool) if not argument_kinds else None) or self._planned(tool, argument_kinds)
+            plan = (self._plans.get(tool) if not info.kinds else None) or self._planned(tool, info.kinds)
             if grants is None and plan.fixed is not None and self.is_plain(args):
                 return plan.fixed
-            scene = Scene(cwd or self.places.base, self.places.home, resolve, defaults)
-            return self._decide(plan, args, grants, scene, read_only=read_only)
+            scene = Scene(info.cwd or self.places.base, self.places.home, info.resolve, info.defaults)
+            return self._decide(plan, args, grants, scene, read_only=info.read_only)
         except InvalidError as error:
             return Decision("deny" if self.default == "deny" or error.deny else "ask", str(error), "invalid")
         except Exception as error:  # noqa: BLE001 -- whatever goes wrong here must not let a call through
@@ -272,7 +261,7 @@ class Judge:
             tool, args = args.get("tool_name"), args.get("arguments", {})
         if not isinstance(tool, str) or tool in CARRIERS:
             raise InvalidError("the call that it carries cannot be told", deny=True)
-        decision = self.decide(tool, args, grants=grants, cwd=scene.base, resolve=scene.resolve)
+        decision = self.decide(tool, args, CallInfo(scene.base, resolve=scene.resolve), grants=grants)
         ruled = maybe or (asked if decision.verdict == "allow" else None)
         return decision if ruled is None or decision.verdict == "deny" else ruled
 

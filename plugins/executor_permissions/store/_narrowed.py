@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from executor_permissions.judge.rules._scene import NOTHING_MORE
 from executor_permissions.store._check import VERDICTS
 from executor_permissions.store._load import Policy
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from executor import Decision
     from executor_permissions.judge._judge import Judge
+    from executor_permissions.judge._verdicts import Grants
+    from executor_permissions.judge.rules._scene import CallInfo
 
 
 class Narrowed(Policy):
@@ -26,13 +29,11 @@ class Narrowed(Policy):
         return self._own
 
     def decide(
-        self,
-        tool: str,
-        args: Mapping[str, Any],
-        **about: Any,
+        self, tool: str, args: Mapping[str, Any], info: CallInfo = NOTHING_MORE, *, grants: Grants | None = None
     ) -> Decision:
         """As `Judge.decide`."""
-        return self._stricter(self._own.decide(tool, args, **about), super().decide(tool, args, **about))
+        own, whole = (decide(tool, args, info, grants=grants) for decide in (self._own.decide, super().decide))
+        return self._stricter(own, whole)
 
     def fixed(self, tool: str, args: object, argument_kinds: Mapping[str, str] | None = None) -> Decision | None:
         """As `Judge.fixed`."""

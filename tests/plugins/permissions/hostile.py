@@ -13,6 +13,7 @@ from pathlib import Path
 
 from executor_permissions import Policy
 from executor_permissions.judge.options._tables import grammar_of
+from executor_permissions.judge.rules._scene import CallInfo
 from tests.plugins.permissions.optionfuzz.argv import known_options
 
 SECRET = "7f3a9-secret"
@@ -360,7 +361,7 @@ class Repository:
         return found
 
     def allows(self, line):
-        return self.policy.decide("runCommand", {"command": line}, cwd=str(self.project)).verdict == "allow"
+        return self.policy.decide("runCommand", {"command": line}, CallInfo(str(self.project))).verdict == "allow"
 
     def harm(self, line, before):
         """What running *line* did that none of `RULES` plainly says."""

@@ -12,6 +12,7 @@ from executor_permissions import Policy
 from executor_permissions.judge import _shell_again
 from executor_permissions.judge._shell_known import _LONGEST_KEPT, _MOST_KEPT, Known
 from executor_permissions.judge.paths._globs import TreeWildcard
+from executor_permissions.judge.rules._scene import CallInfo
 
 POLICY = {
     "defaultPolicy": "ask",
@@ -44,7 +45,7 @@ def decide(project, monkeypatch):
     policy = Policy.from_dict(POLICY, project_root=project, home=project.parent)
 
     def decide(command, **further):
-        return policy.decide("runCommand", {"command": command, **further}, cwd=str(project)).verdict
+        return policy.decide("runCommand", {"command": command, **further}, CallInfo(str(project))).verdict
 
     decide.judged = judged
     return decide
@@ -96,7 +97,7 @@ def test_a_link_that_it_went_through_leads_elsewhere_another_time(project):
     policy = Policy.from_dict(POLICY, project_root=project, home=project.parent)
 
     def reading():
-        return policy.decide("runCommand", {"command": "cd way/.. && cat a"}, cwd=str(project)).parts[-1].verdict
+        return policy.decide("runCommand", {"command": "cd way/.. && cat a"}, CallInfo(str(project))).parts[-1].verdict
 
     (project / "way").symlink_to("src")
     assert reading() == "allow"
@@ -110,7 +111,7 @@ def test_a_link_that_it_went_through_leads_elsewhere_another_time(project):
 def test_the_body_of_a_loop_runs_where_its_condition_has_led(project, loop, verdict):
     policy = Policy.from_dict({**POLICY, "whitelist": {}}, project_root=project, home=project.parent)
     command = f"{loop} cd out; do cat secret/a; done"
-    found = policy.decide("runCommand", {"command": command}, cwd=str(project)).parts[-1]
+    found = policy.decide("runCommand", {"command": command}, CallInfo(str(project))).parts[-1]
     assert (found.text, found.verdict) == ("cat secret/a", verdict)
 
 
@@ -168,7 +169,7 @@ def test_what_is_longer_than_anybody_writes_is_asked_about(decide, project):
     assert decide(f"cat {names}") == "ask"
     policy = Policy.from_dict({"whitelist": {"arguments": {"readFile": {"path": ["src/"]}}}}, project_root=project)
     paths = [f"src/a{i}" for i in range(501)]
-    found = [policy.decide("readFile", {"path": given}, cwd=str(project)) for given in (paths[:500], paths)]
+    found = [policy.decide("readFile", {"path": given}, CallInfo(str(project))) for given in (paths[:500], paths)]
     assert [decision.verdict for decision in found] == ["allow", "ask"]
     assert "more paths" in found[1].reason
 

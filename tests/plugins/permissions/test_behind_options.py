@@ -6,6 +6,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.ask._offer import rules_for
+from executor_permissions.judge.rules._scene import CallInfo
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def judge(tmp_path):
     def judge(rule, line, monkeypatch):
         monkeypatch.setattr("executor_permissions.judge.files._places._FREE", ())  # the test's own folder may be there
         policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root=project, home=home)
-        return policy.decide("runCommand", {"command": line}, cwd=str(project)).verdict
+        return policy.decide("runCommand", {"command": line}, CallInfo(str(project))).verdict
 
     return judge
 

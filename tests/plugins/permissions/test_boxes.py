@@ -13,6 +13,7 @@ from executor.registry import PluginRegistry
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
 from executor_permissions.judge.boxes._profile import of_words
+from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.store._load import load_effective, project_file
 
 ALL = {"whitelist": {"tools": ["runCommand"]}}
@@ -35,7 +36,7 @@ def chosen(project):
         if confine is not None:
             value["confine"] = confine
         policy = Policy.from_dict(value, project_root=project, home=project.parent / "home")
-        decision = policy.decide("runCommand", {"command": command}, cwd=str(project))
+        decision = policy.decide("runCommand", {"command": command}, CallInfo(str(project)))
         told = boxed(decision, policy, "runCommand")
         return told.verdict, told.confine.name if told.confine is not None else None
 
@@ -103,7 +104,7 @@ def test_files_of_older_versions_box_what_is_known_to_read(command, profile, ver
 
 
 def profile_of(policy, command):
-    decision = policy.decide("runCommand", {"command": command}, cwd=policy.places.project)
+    decision = policy.decide("runCommand", {"command": command}, CallInfo(policy.places.project))
     return boxed(decision, policy, "runCommand").confine
 
 
@@ -209,7 +210,7 @@ def test_a_rule_about_more_files_than_are_looked_for_is_asked_about(kept, projec
     monkeypatch.setattr("executor_permissions.judge.boxes._walked.MOST_NAMES", 20)
     for number in range(30):
         (project / f"f{number}").touch()
-    decision = policy.decide("runCommand", {"command": "make"}, cwd=str(project))
+    decision = policy.decide("runCommand", {"command": "make"}, CallInfo(str(project)))
     told = boxed(decision, policy, "runCommand")
     assert (told.verdict, told.method) == ("ask", "confine")
     assert "*.pem" in told.reason
@@ -319,7 +320,7 @@ def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, proje
 
 def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repository_of_a_box(project, monkeypatch):
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent)
-    decision = policy.decide("runCommand", {"command": "git fetch"}, cwd=str(project))
+    decision = policy.decide("runCommand", {"command": "git fetch"}, CallInfo(str(project)))
 
     def there(**arguments):
         return bool(boxed(decision, policy, "runCommand", arguments=arguments).confine.credentials)
@@ -354,7 +355,7 @@ def test_an_untrusted_project_can_only_narrow(project):
         boxes = Confinement(told, policy.places, policy._files, older=False)
         names = []
         for command in ("make", "ls", "foo"):
-            parts = policy.decide("runCommand", {"command": command}, cwd=str(project)).parts
+            parts = policy.decide("runCommand", {"command": command}, CallInfo(str(project))).parts
             profile = boxes.choose(parts, {}).profile
             names.append(profile and profile.name)
         assert names == expected
@@ -579,14 +580,14 @@ def test_an_isolated_tool_gets_the_policys_words_about_files(project):
 @pytest.mark.parametrize("command", ["echo $(", "a\x00b", "for x in; do", "cat <<E\n $(touch a)\nE", "x" * 40_000])
 def test_what_cannot_be_read_and_is_let_through_all_the_same_is_boxed(command, project):
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
-    decision = policy.decide("runCommand", {"command": command}, cwd=str(project))
+    decision = policy.decide("runCommand", {"command": command}, CallInfo(str(project)))
     if decision.verdict != "deny":
         assert boxed(decision, policy, "runCommand").confine.name == "project"
 
 
 def test_a_command_without_a_shell_is_boxed_too(project):
     policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project)
-    decision = policy.decide("mine", {"argv": ["make"]}, argument_kinds={"argv": "argv"}, cwd=str(project))
+    decision = policy.decide("mine", {"argv": ["make"]}, CallInfo(str(project), kinds={"argv": "argv"}))
     assert boxed(decision, policy, "mine", kinds={"argv": "argv"}).confine.name == "project"
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from executor_permissions.judge.rules._scene import CallInfo
+
 CORPUS = Path(__file__).parent / "corpus"
 
 
@@ -81,7 +83,7 @@ def test_calls_of_other_tools_are_judged_as_the_corpus_says(policies, project):
     for kind in ("attacks", "benign"):
         for case in calls(kind):
             decision = policies[case["policy"]].decide(
-                case["tool"], filled(case["args"], project[0]), argument_kinds=case.get("kinds")
+                case["tool"], filled(case["args"], project[0]), CallInfo(kinds=case.get("kinds"))
             )
             expected = case.get("expect", "allow" if kind == "benign" else None)
             fits = decision.verdict == expected if expected else decision.verdict != "allow"

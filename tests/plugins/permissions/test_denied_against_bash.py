@@ -14,6 +14,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.ask._suspensions import needs_person
+from executor_permissions.judge.rules._scene import CallInfo
 
 PROGRAMS = ("rm", "git", "curl", "sudo", "docker", "npm", "chmod")
 REAL = (
@@ -194,7 +195,7 @@ def policies(rule, folder):
 
 
 def judged(kind, policy, line, folder):
-    decision = policy.decide("runCommand", {"command": line}, cwd=str(folder))
+    decision = policy.decide("runCommand", {"command": line}, CallInfo(str(folder)))
     if kind == "blacklist" and decision.verdict == "ask" and not needs_person(decision, policy):
         return "asked, and answered by --yes"
     return decision.verdict

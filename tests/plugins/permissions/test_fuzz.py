@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from executor.errors import PermissionConfigError
 from executor_permissions import Policy
 from executor_permissions.judge.paths._lexical import MAX_BYTES
+from executor_permissions.judge.rules._scene import CallInfo
 
 POLICY = {
     "defaultPolicy": "ask",
@@ -51,7 +52,7 @@ def judged(policy, tool, args, kinds=None):
     for _ in range(3):
         unit = counting()
         started = time.thread_time()
-        decision = policy.decide(tool, args, argument_kinds=kinds)
+        decision = policy.decide(tool, args, CallInfo(kinds=kinds))
         times.append((time.thread_time() - started) / unit)
         if times[-1] < LIMIT:
             break

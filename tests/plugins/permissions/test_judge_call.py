@@ -7,6 +7,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge.rules._call_patterns import split_call, typed
+from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.judge.rules._values import guess_kind
 
 
@@ -14,13 +15,13 @@ def policy(**rules):
     return Policy.from_dict({"version": "1.1", **rules}, project_root="/proj", home="/home/me")
 
 
-def misjudged(rules, table, *, default="ask", list_name="whitelist", **kinds):
+def misjudged(rules, table, *, default="ask", list_name="whitelist", **info):
     """The (tool, arguments, verdict) of *table* that a list of *rules* does not judge as it says."""
     judge = policy(defaultPolicy=default, **{list_name: rules})
     wrong = []
     for expected, calls in table.items():
         for tool, args in calls:
-            decision = judge.decide(tool, args, **kinds)
+            decision = judge.decide(tool, args, CallInfo(**info))
             if decision.verdict != expected or decision.method == "error":
                 wrong.append((expected, tool, args, decision.verdict, decision.reason))
     return wrong
@@ -471,16 +472,16 @@ def test_lists_come_in_their_order_and_defaults_behind_them():
         == "allow"
     )
     assert (
-        policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": "ls"}, argument_kinds={"p": "shell"}).verdict
+        policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": "ls"}, CallInfo(kinds={"p": "shell"})).verdict
         == "allow"
     )
     assert (
-        policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": ["ls"]}, argument_kinds={"p": "argv"}).verdict
+        policy(whitelist={"patterns": ["ls *"]}).decide("d", {"p": ["ls"]}, CallInfo(kinds={"p": "argv"})).verdict
         == "allow"
     )
     assert (
         policy(blacklist={"patterns": ["ls *"]}, whitelist={"tools": ["d"]})
-        .decide("d", {"p": "ls"}, argument_kinds={"p": "shell"})
+        .decide("d", {"p": "ls"}, CallInfo(kinds={"p": "shell"}))
         .verdict
         == "deny"
     )
@@ -492,5 +493,5 @@ def test_lists_come_in_their_order_and_defaults_behind_them():
         for tool in ("listFiles", "searchFiles")
         for args in ({}, {"path": "src"}, {"path": "/"})
     ] == ["allow", "allow", "ask"] * 2
-    assert listing.decide("listFiles", {"path": "x"}, cwd="/other").verdict == "ask"
-    assert listing.decide("listFiles", {"path": "x"}, cwd="/proj/src").verdict == "allow"
+    assert listing.decide("listFiles", {"path": "x"}, CallInfo("/other")).verdict == "ask"
+    assert listing.decide("listFiles", {"path": "x"}, CallInfo("/proj/src")).verdict == "allow"

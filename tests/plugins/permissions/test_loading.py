@@ -15,6 +15,7 @@ from executor_permissions import PermissionPlugin, Policy
 from executor_permissions.commands._edit import files, rules_of
 from executor_permissions.commands._start import starter
 from executor_permissions.judge.rules._rules import Part
+from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.store._load import files_above
 
 
@@ -237,7 +238,7 @@ def test_whatever_an_untrusted_file_says_nothing_is_judged_less_strictly(tmp_pat
     settings = {"project_root": root, "home": tmp_path, "state_dir": tmp_path / "state", "channel_type": "none"}
     alone, both = Policy.load(own, project_root=root, home=tmp_path), PermissionPlugin(own, **settings).policy
     for tool, args in CALLS:
-        was, now = (policy.decide(tool, args, cwd=str(root)) for policy in (alone, both))
+        was, now = (policy.decide(tool, args, CallInfo(str(root))) for policy in (alone, both))
         strict = [("allow", "ask", "deny").index(decision.verdict) for decision in (was, now)]
         assert strict == sorted(strict), (tool, args, was, now)
         assert now.needs_person or now.verdict == "deny" or not was.needs_person, (tool, args, was, now)
@@ -367,16 +368,16 @@ def at_home(tmp_path, monkeypatch):
 )
 def test_started_in_the_home_folder_there_is_no_project_to_write_in(at_home, tool, args, verdict):
     for folder in (None, os.getcwd()):
-        assert at_home.policy.decide(tool, args, cwd=folder).verdict == verdict
+        assert at_home.policy.decide(tool, args, CallInfo(folder)).verdict == verdict
 
 
 def test_started_at_the_root_nothing_is_the_projects(at_home, tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     plugin = PermissionPlugin(tmp_path / "own.json", state_dir=tmp_path / "state", terminal=False)
     for args in ({"command": "touch made"}, {"argv": ["touch", "made"]}):
-        decision = plugin.policy.decide("runCommand", args, cwd="/")
+        decision = plugin.policy.decide("runCommand", args, CallInfo("/"))
         assert (decision.verdict, decision.reason) == ("ask", "touch made: it writes what is outside the project: made")
-    assert plugin.policy.decide("writeFile", {"path": "made"}, cwd="/").verdict == "ask"
+    assert plugin.policy.decide("writeFile", {"path": "made"}, CallInfo("/")).verdict == "ask"
 
 
 def test_what_a_file_in_the_home_folder_forbids_holds_for_who_is_started_there(at_home, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge.options._tables import grammar_of
+from executor_permissions.judge.rules._scene import CallInfo
 from tests.plugins.permissions.optionfuzz.argv import known_options
 
 STARTER = json.loads(files("executor_permissions").joinpath("starter.json").read_text())
@@ -199,7 +200,7 @@ class Laboratory:
         return found
 
     def allows(self, line):
-        return self.policy.decide("runCommand", {"command": line}, cwd=str(self.project)).verdict == "allow"
+        return self.policy.decide("runCommand", {"command": line}, CallInfo(str(self.project))).verdict == "allow"
 
     def harm(self, line):
         """What running *line* did that no rule allows."""

@@ -9,6 +9,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge.files._search import _Search
+from executor_permissions.judge.rules._scene import CallInfo
 
 PROGRAMS = [
     "cp", "mv", "ln", "touch", "mkdir", "install", "truncate", "rsync", "git", "timeout", "env", "nice", "pytest", "python", "python3", "node", "bash", "go", "deno", "uv", "cat",
@@ -137,9 +138,9 @@ RUNNING = ["eslint --fix {}", "prettier --check {}", "pytest {}", "pytest -q a {
 def test_a_rule_that_names_a_file_means_that_of_the_project_and_none_of_its_name_elsewhere(place, command, folder):
     policy = Policy.from_dict({"whitelist": {"patterns": [command, "cd *"]}}, project_root=place, home=place.parent)
     calls = [{"command": command, "cwd": folder}, {"command": f"cd {folder} && {command}"}]
-    assert [policy.decide("runCommand", call, cwd=str(place)).verdict for call in calls] == ["ask", "ask"]
+    assert [policy.decide("runCommand", call, CallInfo(str(place))).verdict for call in calls] == ["ask", "ask"]
     calls = [{"command": command}, {"command": command, "cwd": "src"}, {"command": f"cd src && {command}"}]
-    assert [policy.decide("runCommand", call, cwd=str(place)).verdict for call in calls] == ["allow"] * 3
+    assert [policy.decide("runCommand", call, CallInfo(str(place))).verdict for call in calls] == ["allow"] * 3
 
 
 @pytest.mark.parametrize("running", RUNNING)
@@ -296,12 +297,12 @@ def test_a_repository_that_the_host_was_started_in_is_used(place):
     (nested / ".git").mkdir(parents=True)
     policy = Policy.from_dict(RULES, project_root=place, home=place.parent)
     call = {"command": "git status"}
-    assert policy.decide("runCommand", call, cwd=str(nested)).verdict == "allow"
+    assert policy.decide("runCommand", call, CallInfo(str(nested))).verdict == "allow"
     assert policy.decide("runCommand", {**call, "cwd": "nested"}).verdict == "ask"
     (nested / ".git").rmdir()
     for name in ("HEAD", "objects"):
         (nested / name).mkdir()
-    assert policy.decide("runCommand", call, cwd=str(nested)).verdict == "ask"
+    assert policy.decide("runCommand", call, CallInfo(str(nested))).verdict == "ask"
 
 
 @pytest.mark.parametrize("folder", ["", "cd src && cd .. && ", "cd . && "])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge.rules._scene import CallInfo
 
 EXAMPLE = json.loads((Path(__file__).parents[3] / "permissions.example.json").read_text())
 WIDE = {
@@ -56,7 +57,7 @@ def verdict(request, project):
     )
 
     def verdict(command, cwd=project):
-        return policy.decide("runCommand", {"command": command}, cwd=str(cwd)).verdict
+        return policy.decide("runCommand", {"command": command}, CallInfo(str(cwd))).verdict
 
     verdict.wide = request.param == "wide"
     return verdict
@@ -107,12 +108,12 @@ def test_what_is_like_it_and_harmless_is(verdict, command):
 def test_a_folder_with_a_head_and_a_common_folder_is_a_repository(project):
     policy = Policy.from_dict(WIDE, project_root=project)
     ask = {"command": "cd sub && git diff A B"}
-    assert policy.decide("runCommand", ask, cwd=str(project)).verdict == "allow"
+    assert policy.decide("runCommand", ask, CallInfo(str(project))).verdict == "allow"
     for beside in ("commondir", "gitdir", "objects"):
         (project / "sub/HEAD").write_text("ref: refs/heads/k\n")
         (project / "sub" / beside).write_text("../x\n")
-        assert policy.decide("runCommand", ask, cwd=str(project)).verdict == "ask"
-        assert policy.decide("runCommand", {"command": "git -C sub status"}, cwd=str(project)).verdict == "ask"
+        assert policy.decide("runCommand", ask, CallInfo(str(project))).verdict == "ask"
+        assert policy.decide("runCommand", {"command": "git -C sub status"}, CallInfo(str(project))).verdict == "ask"
         (project / "sub/HEAD").unlink()
         (project / "sub" / beside).unlink()
 
@@ -121,7 +122,7 @@ def test_a_repository_in_the_index_has_settings_of_its_own(project):
     policy = Policy.from_dict(WIDE, project_root=project)
 
     def verdict(command):
-        return policy.decide("runCommand", {"command": command}, cwd=str(project)).verdict
+        return policy.decide("runCommand", {"command": command}, CallInfo(str(project))).verdict
 
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C"]
     subprocess.run(["git", "init", "-q", project / "sub"], check=True)

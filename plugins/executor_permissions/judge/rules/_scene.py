@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor_permissions.judge.paths._path_texts import is_plain, spellings
 from executor_permissions.judge.paths._paths import LONGEST_PATH, Place, UnclearPathError, locate
@@ -16,11 +16,35 @@ if TYPE_CHECKING:
     from executor_permissions.judge.paths._paths import Resolve
     from executor_permissions.judge.rules._urls import Parsed, Spellings
 
+    Defaults = Callable[[], Mapping[str, Any]]
+
 _MOST_PLACES = 500  # paths that one call may name; each is looked up, which takes 20 µs
 # Addresses are read in all ways in 0.3 ms; one that is plain in 20 µs.
 _READING = 1500
 _OF_ODD_ONE = 15
 ABSENT = object()  # in place of an argument that is neither given nor taken for granted
+
+
+class CallInfo(NamedTuple):
+    """
+    What is known of a call besides its tool's name and its arguments.
+
+    Attributes:
+        cwd: The folder that relative paths start from; by default the project's root.
+        kinds: What its arguments mean, as the tool says: ``shell``, ``argv``, ``path``, ``url``. The file's come first.
+        read_only: Whether the tool says that it changes nothing.
+        resolve: Resolves paths in place of `executor.paths`: what was judged is then what the tool opens.
+        defaults: Gives what the tool takes for arguments that are left out: rules to deny and ask are about it too.
+    """
+
+    cwd: str | None = None
+    kinds: Mapping[str, str] | None = None
+    read_only: bool = False
+    resolve: Resolve | None = None
+    defaults: Defaults | None = None
+
+
+NOTHING_MORE = CallInfo()
 
 
 class Scene:
@@ -59,7 +83,7 @@ class Scene:
         base: str,
         home: str,
         resolve: Resolve | None = None,
-        defaults: Callable[[], Mapping[str, Any]] | None = None,
+        defaults: Defaults | None = None,
     ) -> None:
         self.base = base
         self.home = home
