@@ -12,7 +12,7 @@ from pathlib import Path
 from executor.confine import SECRET_PLACES
 
 _OF_PROJECTS_AS_WELL = frozenset({".yarnrc.yml", ".config/pip/pip.conf", ".pip/pip.conf"})  # secret at home only
-_OF_THE_SYSTEM = (
+_OF_THE_SYSTEM = (  # a "*" stands for any names
     "/etc/shadow",
     "/etc/gshadow",
     "/etc/sudoers",
@@ -35,18 +35,16 @@ _WITH_PATTERNS = "/proc/"
 _HOMES = ("/home", "/Users")  # where homes are
 _HOME = re.compile(r"/root(?![^/])|/(?:home|Users)/[^/]+")
 _TICKETS = "/tmp/krb5cc_"  # noqa: S108 -- Kerberos keeps them there
-_ROOTS = ("/etc/", "/proc/", "/run/", "/var/", "/dev/", _TICKETS, "//")
+_ROOTS = (*sorted({place[: place.index("/", 1) + 1] for place in _OF_THE_SYSTEM}), "/dev/", _TICKETS, "//")
 # A disk holds every file, the memory every secret, and others what a camera sees: whatever is not among these.
 _DEVICES = re.compile(
     r"/+dev(?:/+(?:null|zero|full|u?random|tty|stdin|stdout|stderr|ptmx|(?:pts|fd|shm|mqueue|tcp|udp)(?:/.*)?))?/*\Z"
 )
 _ANYWHERE = "|".join(re.escape(name) for name in SECRET_PLACES if name not in _OF_PROJECTS_AS_WELL)
-_PATH = re.compile(
-    rf"/(?:{_ANYWHERE})(?:/|\Z)|^/+etc/(?:g?shadow|sudoers)\b|^/+etc/ssl/private(?:/|\Z)|^/+etc/ssh/ssh_host_\w+_key\Z"
-    r"|^/+(?:var/)?run/secrets(?:/|\Z)|^/+proc/(?:[^/]+/)+(?:environ|mem)\Z"
-    r"|^/+proc/kcore\Z|^/+tmp/krb5cc_|^/+etc/(?:wireguard|NetworkManager/system-connections)(?:/|\Z)"
-    r"|^/+etc/letsencrypt/(?:live|archive)(?:/|\Z)|^/+etc/(?:kubernetes/admin\.conf|rancher/k3s/k3s\.yaml)\Z"
-)
+_HERE = "|".join(re.escape(place[1:]).replace(r"\*", ".+") for place in _OF_THE_SYSTEM)
+# Their copies lie beside them (``/etc/shadow-``), and the keys of a machine have names of their own.
+_LIKE_THEM = rf"etc/(?:g?shadow|sudoers)\b|etc/ssh/ssh_host_\w+_key\Z|{_TICKETS[1:]}"
+_PATH = re.compile(rf"/(?:{_ANYWHERE})(?:/|\Z)|^/+(?:(?:{_HERE})(?:/|\Z)|{_LIKE_THEM})")
 
 
 def may_be_secret(path: str) -> bool:
