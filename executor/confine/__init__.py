@@ -20,6 +20,8 @@ from executor._lazy import lazy_names
 # Twice each, as in `executor` itself.
 if TYPE_CHECKING:
     from executor.confine._foreground import wait_in_front as wait_in_front
+    from executor.confine._git_index import GitIndex as GitIndex
+    from executor.confine._git_index import read_index as read_index
     from executor.confine._launch import carried as carried
     from executor.confine._launch import launcher as launcher
     from executor.confine._places import SECRET_PLACES as SECRET_PLACES
@@ -39,6 +41,7 @@ __all__, __getattr__ = lazy_names(
     __name__,
     {
         "executor.confine._foreground": "wait_in_front",
+        "executor.confine._git_index": "GitIndex read_index",
         "executor.confine._launch": "carried launcher",
         "executor.confine._places": "SECRET_PLACES named_secrets",
         "executor.confine._refusal": "refusal",

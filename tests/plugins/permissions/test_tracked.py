@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge.git._index import names_of, read_index, tracked
+from executor_permissions.judge.git._index import tracked
 
 RULES = {
     "whitelist": {"patterns": ["git *", "cd *"], "tools": []},
@@ -108,13 +108,14 @@ def test_the_index_of_a_linked_work_tree_is_its_own(repository):
 
 
 def test_an_index_that_is_cut_off_or_of_another_kind_is_not_taken_for_an_empty_one(repository):
-    data = (repository / ".git" / "index").read_bytes()
-    assert names_of(read_index(data)) == ("docs/b.md", "src/a.py")
-    assert names_of(read_index(b"")) is None
-    assert names_of(read_index(data[:8] + b"\0\0\0\x09" + data[12:])) is None
+    index = repository / ".git" / "index"
+    data = index.read_bytes()
+    assert tracked(str(repository)) == ("docs/b.md", "src/a.py")
     wrong = bytearray(data)
     wrong[12 + 61] ^= 1  # the length of the first name
-    assert names_of(read_index(bytes(wrong))) is None
+    for damaged in (b"", data[:8] + b"\0\0\0\x09" + data[12:], bytes(wrong)):
+        index.write_bytes(damaged)
+        assert tracked(str(repository)) is None
 
 
 CHOOSING = [

@@ -147,7 +147,8 @@ def test_a_repository_in_the_index_has_settings_of_its_own(project):
 
 @pytest.mark.parametrize("version", [2, 4])
 def test_gitlinks_are_found_in_every_form_of_the_index(tmp_path, version):
-    from executor_permissions.judge.git._index import names_of, read_index
+    from executor.confine import read_index
+    from executor_permissions.judge.git._index import names_of
     from executor_permissions.judge.git._links import gitlinks_of
 
     def git(*words):

@@ -10,7 +10,7 @@ from executor_permissions.judge.git._index import index_at
 from executor_permissions.judge.paths._paths import under
 
 if TYPE_CHECKING:
-    from executor_permissions.judge.git._index import Index
+    from executor.confine import GitIndex
     from executor_permissions.judge.paths._links import Links
 
 _GITLINK = 0o160000  # the mode of such an entry
@@ -56,8 +56,8 @@ def _gitlinks_of(top: str, links: Links) -> tuple[str, ...] | None:
     return () if stamp is None else gitlinks_of(index_at(index, stamp))  # nothing is tracked yet
 
 
-def gitlinks_of(index: Index | None) -> tuple[str, ...] | None:
+def gitlinks_of(index: GitIndex | None) -> tuple[str, ...] | None:
     """The names of the gitlinks in *index*; None if further names are in another file."""
     if index is None or b"link" in index.extensions:
         return None
-    return tuple(name for mode, name in index.entries if mode == _GITLINK)
+    return tuple(os.fsdecode(path) for mode, path in index.entries if mode == _GITLINK)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from executor.paths import regular_only
 from executor_permissions.judge.git._head import folders_of
-from executor_permissions.judge.git._index import packed_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,8 +103,17 @@ def _is_commit_at(pack: BinaryIO, place: int) -> bool:
         if kind != _DELTA:
             return kind == _COMMIT
         size_ends = next(i for i in range(len(data)) if data[i] < 0x80) + 1
-        place -= packed_number(data, size_ends)[0]
+        place -= _offset(data, size_ends)
     return False
+
+
+def _offset(data: bytes, at: int) -> int:
+    """How far in front of an object that is which it is based on: a number of as many bytes as it needs."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = (value + 1) << 7 | (data[at] & 0x7F)
+    return value
 
 
 def _number(file: BinaryIO, at: int) -> int:
