@@ -1,4 +1,8 @@
-"""The policy: what may run, decided from the tool's name and arguments alone."""
+"""
+The policy as one object: `Judge.decide` says whether a call may run, and why.
+
+With ``**/.env`` in the blacklist, ``decide("readFile", {"path": "a/.env"})`` is a `Decision` to deny by that rule.
+"""
 
 from __future__ import annotations
 

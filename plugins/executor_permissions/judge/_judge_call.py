@@ -1,4 +1,9 @@
-"""Judging the arguments of a call one by one: what the lists say about them, and the policy's own files."""
+"""
+Arguments that are no commands (paths, addresses, values) and the policy's own files: what the lists say about them.
+
+``writeFile(path=src/**)`` allows ``{"path": "src/a.py"}``, and not ``{"path": "src/.git/hooks/x"}``, which git would
+run.
+"""
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Judging a shell command: each simple command in it, each redirection, and whatever they run in turn."""
+"""
+Judges a shell command: each simple command in it, each redirection, and whatever they run in turn.
+
+``ls && timeout 9 make > log`` has three parts: ``ls``, ``timeout 9 make``, which a rule to deny ``make *`` is about as
+well, and ``> log``, which is judged as a call of ``writeFile``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Judging a shell command that was judged before: again the same, while its rules and the file system are."""
+"""
+Keeps what came of a shell command, for the next time, as long as its rules and the file system are the same.
+
+``cat notes`` is judged anew once ``notes`` has become a link to ``.env``.
+"""
 
 from __future__ import annotations
 

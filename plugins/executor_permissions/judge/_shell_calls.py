@@ -1,4 +1,9 @@
-"""The arguments of a shell tool: the commands to judge, and what stands beside them and changes what they do."""
+"""
+The arguments of a shell tool: the commands to judge, and what stands beside them and changes what they do.
+
+``{"command": "git", "args": ["push"]}`` is judged as ``git push``; with ``"env": {"PATH": "."}`` beside it, it is
+asked.
+"""
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations

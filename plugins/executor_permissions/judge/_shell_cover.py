@@ -1,4 +1,8 @@
-"""Which rule allows a simple command, and what keeps every rule from it: its variables, its words, its folder."""
+"""
+Which rule allows a simple command, and what keeps every rule from it: its variables, its words, its folder.
+
+``make *`` covers ``make test``, but neither ``PATH=. make test`` nor ``cd /elsewhere && make test``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What was worked out of shell commands before."""
+"""
+A memory of shell commands, of bounded size: what the rules say about them, how they were parsed, and what came of them.
+
+It belongs to one tool of one policy, so that a changed policy begins with an empty one.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
-The files that a command opens besides its operands: redirections, its own and those of the scripts that it runs.
+The files that a command opens besides its operands: by redirections, and by the scripts that it runs.
 
-Each is judged as a call of writeFile or readFile.
+Each is judged as a call of writeFile or readFile: ``sort < in > out`` reads ``in`` and writes ``out``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What the rules say about one simple command, whatever folder it runs in: worked out once for each command."""
+"""
+What the rules say about one simple command, whatever folder it runs in: worked out once for each command.
+
+``sudo rm -r x`` is denied by ``rm *``, as that is what it runs, and allowed by ``sudo rm *`` only.
+"""
 
 from __future__ import annotations
 

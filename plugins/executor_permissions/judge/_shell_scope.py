@@ -1,4 +1,4 @@
-"""What a shell command is judged by, and what comes of it."""
+"""The two values at the ends of judging a shell command: the `Rules` that it is judged by, and the `Outcome`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Decisions and what they are made of: the parts' verdicts, the grants', and input that cannot be judged."""
+"""
+The values that decisions are made of: parts with a verdict each, the answers of people, and input that is wrong.
+
+A decision to deny ``ls; rm x`` has two: ``ls``, allowed by ``ls *``, and ``rm x``, denied by ``rm *``.
+"""
 
 from __future__ import annotations
 

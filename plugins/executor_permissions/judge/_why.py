@@ -1,4 +1,8 @@
-"""What of a command a rule would have to spell out, told for a person who is to decide about it."""
+"""
+Why no rule with a ``*`` covers a command, in words for the person who is asked.
+
+Of ``find . -delete`` under ``find *``: "'-delete' runs or writes something, and no rule spells it out".
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-A reading of a command for denying only: one linear scan that finds what may be run, and more than that.
+A reading of a command that is not understood, for denying only: a linear scan that finds what may be run, and more.
 
 It knows words, quotes, redirections and separators, and no nesting: what stands in a function, a test, an expansion
-or a here-document is a command to it.
+or a here-document is a command to it. Of ``f() { rm x; }`` it finds ``rm x``, though nothing calls ``f``.
 """
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words

@@ -1,4 +1,8 @@
-"""What the words of a command become: by the variables that the same script has set, and the folder it is in."""
+"""
+What the words of a command become when the shell expands them: ``f=a.txt; cat "$f"`` is ``cat a.txt``.
+
+Known are the variables that the same script has set, and the folder it is in; any other word stays `Unknown`.
+"""
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the input of a command comes from, as the walk over a script finds it."""
+"""Where the input of a command comes from: of ``cat`` in ``ls | cat`` from a pipe, in ``cat <<< x`` it is a text."""
 
 from __future__ import annotations
 

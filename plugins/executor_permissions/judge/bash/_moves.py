@@ -1,4 +1,6 @@
-"""What a builtin does to the shell that runs it: ``cd``, ``read``, ``export`` and their kind."""
+"""
+What a builtin does to the shell that runs it: ``cd src`` moves it, ``read x`` and ``export x=1`` set its variables.
+"""
 
 # ruff: noqa: SIM905, SLF001 -- lines of words are read, and changed, best; the table at the end is of its own methods
 from __future__ import annotations

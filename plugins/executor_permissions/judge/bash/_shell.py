@@ -1,4 +1,6 @@
-"""What a shell command will run: from two readings of it that agree, or else, for denying, from a broad one."""
+"""
+The way into the room: what a shell command will run, as two parsers agree about it, or else, for denying, may run.
+"""
 
 from __future__ import annotations
 

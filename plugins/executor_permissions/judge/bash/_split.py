@@ -1,5 +1,5 @@
 """
-A strict splitter of shell commands: a small bash, read from left to right in one pass.
+The first parser, a strict one: a small bash, read from left to right in one pass.
 
 It takes what it is sure of, and refuses the rest: whatever is not named here is not understood. Its time is linear in
 the length of the text.

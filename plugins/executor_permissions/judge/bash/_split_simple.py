@@ -1,4 +1,6 @@
-"""The strict splitter's middle: simple commands, their redirections, and what stands between tokens."""
+"""
+Simple commands, as the strict parser reads them: ``A=1 ls -l > out``, and the blanks and comments between their tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The strict splitter's half that reads words: each character of a word belongs to exactly one piece of it."""
+"""
+Words, as the strict parser reads them: quotes, escapes and expansions. Each character belongs to exactly one piece.
+
+``a"b $c"`` is one word of two pieces: ``a``, and a text in quotes that holds a variable.
+"""
 
 from __future__ import annotations
 

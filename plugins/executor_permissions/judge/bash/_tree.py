@@ -1,5 +1,5 @@
 """
-The second reading: the tree of tree-sitter-bash, as the marks of its tokens.
+The second parser: what tree-sitter-bash makes of a command, as a list of its tokens that can be compared.
 
 Only the kinds of nodes that are named here are read. How the tree nests lists, pipelines and redirections is left out,
 as it often is not bash's way: which token stands in which compound command is told by the token's depth.

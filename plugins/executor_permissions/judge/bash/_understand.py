@@ -1,7 +1,7 @@
 """
-What a command is, if that is certain: two readings of it that agree.
+What a command is, if that is certain: two parsers that agree about it.
 
-One parser is wrong somewhere. A command is understood where a strict splitter of a small bash takes it, and the tree
+One parser is wrong somewhere. A command is understood where a strict parser of a small bash takes it, and the tree
 of tree-sitter-bash has the same tokens in the same places, with the same quotes and the same nesting.
 """
 

@@ -1,4 +1,6 @@
-"""The values that reading a shell command gives."""
+"""
+The values that parsing a shell command gives: its commands, their words and redirections, and what is known of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The credentials that go into a box with a network: those of the one program that its line runs."""
+"""
+The credentials that go into a box with a network: of the one program that it runs, ``~/.netrc`` for ``git fetch``.
+"""
 
 from __future__ import annotations
 

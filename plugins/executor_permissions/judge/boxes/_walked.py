@@ -1,4 +1,4 @@
-"""The files that there are for rules about several: looked for where such a rule can fit, for a box to hold them."""
+"""The files that there are now for a rule with a ``*``: of ``**/*.pem`` each such file, as a box is told paths only."""
 
 from __future__ import annotations
 

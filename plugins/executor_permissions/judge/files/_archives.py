@@ -1,4 +1,4 @@
-"""The names in archives and patches. Their readers are slow to import, and needed rarely: this is imported by need."""
+"""The names in archives and patches: what ``tar xf a.tar`` would write. Imported by need, as their readers are slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a command does to the files and folders that it names, as far as its table says."""
+"""
+What a command does to the files that it names, by the table of its program: ``cp a b`` reads ``a`` and writes ``b``.
+"""
 
 # ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets."""
+"""
+The files that a shell command names: the policy's own, those that the blacklist keeps from tools, and secrets.
+
+With ``**/*.pem`` denied to ``readFile``, ``cat keys/a.pem`` is denied, ``cat keys/*`` and ``cat ~/.ssh/id_rsa`` are
+asked.
+"""
 
 # ruff: noqa: PTH118, PTH119 -- lines of words; texts, not files
 from __future__ import annotations

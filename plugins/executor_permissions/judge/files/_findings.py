@@ -1,4 +1,4 @@
-"""What is to be said of the files that a command names."""
+"""The value that says what is wrong with a file that a command names: ``cat .env`` is to be denied, by that rule."""
 
 from __future__ import annotations
 

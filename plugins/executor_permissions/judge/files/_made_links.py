@@ -1,4 +1,6 @@
-"""Links that a command makes or takes along: behind it a name does not say which file is meant."""
+"""
+Links that a command makes or takes along: behind ``ln -s .env x``, the name ``x`` does not say which file is meant.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which words of a shell command may be paths, and what of them."""
+"""
+Which words of a shell command may be paths, and which parts of them: of ``--file=.env`` and ``x:.env`` it is ``.env``.
+"""
 
 # ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The files that scripts on the command line name: those of sed, awk, databases, editors and interpreters."""
+"""
+The files that scripts on the command line name, those of sed, awk, databases, editors and interpreters.
+
+``sed -n "w out" in`` writes ``out``, and ``awk '{print > "out"}'`` does.
+"""
 
 # ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations

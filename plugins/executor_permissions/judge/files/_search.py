@@ -1,4 +1,4 @@
-"""What a recursive search of a shell command finds below its folders."""
+"""What a recursive search finds below its folders: ``grep -r key .`` may show a ``.env`` that no word of it names."""
 
 # ruff: noqa: SIM905, PTH112, PTH118 -- lines of words; texts, not files
 from __future__ import annotations

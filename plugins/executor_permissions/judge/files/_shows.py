@@ -1,4 +1,4 @@
-"""Programs that show files that nobody names to them: servers of a folder, and those that find some by themselves."""
+"""Programs that show files that nobody names to them: they serve a folder (``python -m http.server``), or find some."""
 
 # ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The files that the policy keeps, among what a command makes, changes or calls otherwise by an archive or a patch."""
+"""
+The files with a rule that a command would make, change or rename by unpacking an archive or applying a patch.
+
+``tar xf a.tar`` is one with ``.env`` in the archive.
+"""
 
 from __future__ import annotations
 

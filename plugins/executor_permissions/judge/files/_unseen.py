@@ -1,4 +1,4 @@
-"""Words of a shell command that only the running shell knows: which files they may be, and who is given them."""
+"""Words that only the running shell knows, as in ``cat "$f"``: which files they may be, and what they are given to."""
 
 # ruff: noqa: PTH118, SIM905 -- texts, not files; lines of words
 from __future__ import annotations

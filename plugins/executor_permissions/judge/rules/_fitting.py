@@ -1,4 +1,8 @@
-"""How the words of a command fit what a pattern wants of them, one by one and in their order: for denying."""
+"""
+Whether words of a command fit what a pattern wants, one by one and in their order: surely, or maybe. For denying.
+
+``.e*``, a glob of the shell, may become the ``.env`` of a rule.
+"""
 
 from __future__ import annotations
 

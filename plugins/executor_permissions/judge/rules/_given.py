@@ -1,4 +1,6 @@
-"""The options that a command was given, in whatever order, clusters and spelling."""
+"""
+The options that a command was given, whatever their order and spelling: ``tar -xzf a`` has ``-x``, ``-z`` and ``-f``.
+"""
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations

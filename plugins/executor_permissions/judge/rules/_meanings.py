@@ -1,4 +1,6 @@
-"""What the arguments of tools mean: commands, paths, addresses."""
+"""
+What the arguments of a tool mean: which is a command, a path or an address, by the policy, the tool and our table.
+"""
 
 from __future__ import annotations
 

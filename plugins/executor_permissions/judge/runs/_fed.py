@@ -1,4 +1,6 @@
-"""What commands are sent by their input: texts that some of them obey, and names of files."""
+"""
+What commands are sent by their input: texts that they obey (``echo rm x | sh``), and names of files (``| xargs cat``).
+"""
 
 # ruff: noqa: SIM905 -- lines of words
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What a command may run that is not among its parts: for policies that allow what no rule is about."""
+"""
+Why a command may run something that nobody sees in it, for policies that allow what no rule is about.
+
+``echo 'rm x' > a; sh a`` runs what it has just written.
+"""
 
 from __future__ import annotations
 
