@@ -252,7 +252,7 @@ class StepRules:
             for rule in index.by_program.get(program, ()):
                 pattern = rule.patterns[0]
                 if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
-                    yield allowed_part(command.text, rule.text)._replace(words=told), pattern
+                    yield allowed_part(command.text, rule.text, told), pattern
 
 
 def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Links) -> Iterator[Way]:

@@ -29,6 +29,8 @@ class Rules:
         places: The project, and what else is where.
         base: The folder that relative paths of rules begin in.
         known: What these rules say about commands that were judged before.
+        project: The project's root.
+        home: What ``~`` stands for.
         denied_programs, named_programs: Those that a rule to deny names, and those that one to deny or to ask does.
         has_lines: Whether a rule to deny or to ask is about a whole line as it is written.
         has_sequences: Whether one is about several commands.
@@ -46,26 +48,20 @@ class Rules:
     places: Places
     base: str
     known: Known
+    project: str = field(init=False)
+    home: str = field(init=False)
     denied_programs: frozenset[str] = field(init=False)
     named_programs: frozenset[str] = field(init=False)
     has_lines: bool = field(init=False)
     has_sequences: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "project", self.places.project)
+        object.__setattr__(self, "home", self.places.home)
         object.__setattr__(self, "denied_programs", _programs_of(self.deny, *self.denying))
         object.__setattr__(self, "named_programs", self.denied_programs | _programs_of(self.ask, *self.asking))
         object.__setattr__(self, "has_lines", bool(self.deny.lines or self.ask.lines or self.ask.texts))
         object.__setattr__(self, "has_sequences", bool(self.deny.sequences or self.ask.sequences))
-
-    @property
-    def project(self) -> str:
-        """The project's root."""
-        return self.places.project
-
-    @property
-    def home(self) -> str:
-        """What ``~`` stands for."""
-        return self.places.home
 
 
 def _programs_of(*indexes: ShellIndex) -> frozenset[str]:

@@ -102,8 +102,8 @@ def asked_part(text: str, rule: str) -> Part:
     return Part(text, "ask", rule, f"the rule {rule!r} asks every time", "ask_rule")
 
 
-def allowed_part(text: str, rule: str) -> Part:
-    return Part(text, "allow", rule, f"the rule {rule!r} allows it", "whitelist")
+def allowed_part(text: str, rule: str, words: tuple[str, ...] = ()) -> Part:
+    return Part(text, "allow", rule, f"the rule {rule!r} allows it", "whitelist", words=words)
 
 
 def first_with_rule(parts: Sequence[Part]) -> Part:

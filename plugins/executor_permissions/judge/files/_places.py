@@ -51,7 +51,7 @@ _GIT_WITHOUT_FILES = frozenset(
 _GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
     "status diff add commit describe grep ls-files diff-index diff-files fetch remote push".split()
 )
-_INTO_REPOSITORIES = ("--submodule", "--recurse-submodules")
+_INTO_REPOSITORIES = re.compile("--submodule|--recurse-submodules")
 
 
 class Use(NamedTuple):
@@ -130,7 +130,7 @@ def puts_files_of_commits(words: Sequence[str]) -> bool:
 
 def looks_at_the_tree(words: Sequence[str]) -> bool:
     """Whether this command of git looks at the files of the work tree, and into repositories among them."""
-    if any(word.startswith(_INTO_REPOSITORIES) for word in words):
+    if any(map(_INTO_REPOSITORIES.match, words)):
         return True
     if "--ignore-submodules=all" in words:
         return False

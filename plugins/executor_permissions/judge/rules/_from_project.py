@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _VALUE = re.compile(r"(-{0,2}[A-Za-z_][\w-]*=)(.*)", re.DOTALL)  # "of=/dev/sda", "--file=../a"
 _HERE = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?/(cwd|root)(?=/|\Z)")
 MOST_PLACES = 1000  # words, in each folder: more take too long
+_LEADING_ON = re.compile(r"\A/|\.\.|=/")  # from the folder that a command runs in
 _PLAIN, _GLOB = str, Glob
 
 
@@ -61,7 +62,7 @@ def from_project(words: list[str], folders: Collection[str], project: str) -> It
         folders: Those that it may run in; an empty one is not known.
     """
     elsewhere = [folder for folder in folders if folder and folder != project]
-    if not elsewhere and not any(word[:1] == "/" or ".." in word or "=/" in word for word in words[1:]):
+    if not elsewhere and not any(map(_LEADING_ON.search, words[1:])):
         return
     known = [project, *elsewhere] if project in folders else elsewhere
     if len(words) * len(known) > MOST_PLACES:
