@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import PYTHON_FLAGS
 
 EDITORS = frozenset("vi vim nvim view ex ed red emacs nano pico joe micro rvim vimdiff gvim".split())
@@ -42,15 +43,10 @@ _EDITING = frozenset(
 )
 
 
-def takes_commands(words: list[str], named: int) -> bool:
-    """
-    Whether a command does what its input says.
-
-    Args:
-        words: The program and its arguments.
-        named: How many of them name the program and its sub-commands.
-    """
-    program = words[0].rpartition("/")[2]
+def takes_commands(words: list[str]) -> bool:
+    """Whether a command does what its input says, be that to run something."""
+    program, found = words[0].rpartition("/")[2], walk(words)
+    named = 1 if found is None else found.named
     if program in _ATTACHING:
         first = words[1 : max(named, 4)]
         return not _ATTACHES.isdisjoint(first) or ("start" in first and any(map(_STARTS_ATTACHED.match, words)))

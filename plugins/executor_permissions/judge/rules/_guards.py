@@ -41,7 +41,7 @@ def exposed(command: Command, depth: int = 0) -> int:
     if inside.hidden:
         return NEVER
     reach = -1 if found is None else found.reach
-    if command.stdin and takes_commands(words, 1 if found is None else found.named):
+    if command.stdin and takes_commands(words):
         return NEVER
     if found is None and (program in _programs.LAUNCHERS or program in _programs.RUNNERS):
         return _launched(words, depth)

@@ -35,16 +35,10 @@ def names_in(text: str) -> list[str]:
 def obeys(words: list[str]) -> bool:
     """Whether a program may do as its input says, or open what that names."""
     program = words[0].rpartition("/")[2]
-    if program in _OBEYING or takes_orders(words):
+    if program in _OBEYING or takes_commands(words):
         return True
     found = walk(words)
     return program not in _KEEPING and (found is None or found.reach >= 0)
-
-
-def takes_orders(words: list[str]) -> bool:
-    """Whether a program does as its input says, be that to run something."""
-    found = walk(words)
-    return takes_commands(words, 1 if found is None else found.named)
 
 
 def secret_in(text: str, home: str) -> str | None:

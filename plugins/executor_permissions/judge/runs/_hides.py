@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._words import Command
 from executor_permissions.judge.options import _programs, walk
+from executor_permissions.judge.options._editors import takes_commands
 from executor_permissions.judge.paths import _lexical
-from executor_permissions.judge.runs._fed import takes_orders
 from executor_permissions.judge.runs._unwrap import look_inside
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _names_one_of(command: Command, text: str, programs: frozenset[str]) -> str 
     if not programs or program is None or program in _JUDGED_BY_THEMSELVES:
         return None
     if command.stdin and _lexical.mentions(text, programs):
-        quiet = _runs_nothing(command) and not takes_orders(command.words)
+        quiet = _runs_nothing(command) and not takes_commands(command.words)
         return None if quiet else f"{program} may run what it is sent"
     given = command.words[1:]
     if programs.isdisjoint(given) and not any(map(_PARTED.search, given)):
