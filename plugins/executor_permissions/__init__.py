@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from executor_permissions.ask._files import FileChannel
     from executor_permissions.ask._webhook import WebhookChannel
     from executor_permissions.judge.rules._rules import Part
+    from executor_permissions.judge.rules._scene import CallInfo
     from executor_permissions.store._grants import Grant
     from executor_permissions.store._load import Policy, policy_file
 
 __all__ = [
+    "CallInfo",
     "CallbackChannel",
     "Desk",
     "FileChannel",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CallInfo": "judge.rules._scene",
     "CallbackChannel": "ask._channels",
     "Desk": "_desk",
     "FileChannel": "ask._files",
