@@ -36,7 +36,6 @@ TEXTS = frozenset(
 )
 _SEARCHES = GREPS | AWKS | frozenset("rg ag ack sed jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
-_MAGIC = re.compile(":")  # of a pathspec
 _SEVERAL = frozenset("{[")
 _CLASS = re.compile(r"\[[^\]]*\]")
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
@@ -45,7 +44,7 @@ _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 def looked_at(program: str, words: list[str]) -> list[str]:
     """The words behind the program, without those that say what it leaves out."""
     words = words[1:]
-    if program == "git" and any(map(_MAGIC.match, words)):
+    if program == "git" and any(word[:1] == ":" for word in words):
         from executor_permissions.judge.git._shows import LEAVING_OUT
 
         return [word for word in words if not LEAVING_OUT.match(word)]

@@ -36,7 +36,6 @@ _TAKING_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespac
 _TYPES = frozenset({"blob", "tree", "commit", "tag"})
 LEAVING_OUT = re.compile(r":(?:[!^]|\(exclude\))")  # pathspecs for what a command of git is not about
 MAGIC = frozenset("*?[:")
-_CHOOSING_COMMITS = re.compile("-[GS]")  # by what they change
 _OBJECT = re.compile(r"[\w./~^-]+:([^:]+)\Z")
 _HASH = re.compile(r"(?:.*-g)?([0-9a-fA-F]{4,64})(?:[~^@].*)?\Z")  # also as git describe says it
 _OF_OBJECTS = frozenset({"show", "diff", "cat-file", "archive", "grep"})
@@ -82,7 +81,7 @@ def shows_content(words: Sequence[str]) -> bool:
     if name in _PATCHES or name in _PATCHES_IF_TOLD:
         if any(map(_PATCH.match, words)):
             return True
-        if name != "stash" and any(map(_CHOOSING_COMMITS.match, words)):
+        if name != "stash" and any(word.startswith(("-G", "-S")) for word in words):
             return True  # which commits it shows tells what is in the files
         if name == "show" and any(":" in word or _HASH.match(word) for word in operands(words)):
             return True  # a file's content, whatever the options say about commits

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _VALUE = re.compile(r"(-{0,2}[A-Za-z_][\w-]*=)(.*)", re.DOTALL)  # "of=/dev/sda", "--file=../a"
 _HERE = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?/(cwd|root)(?=/|\Z)")
 MOST_PLACES = 1000  # words, in each folder: more take too long
-_LEADING_ON = re.compile(r"\A/|\.\.|=/")  # from the folder that a command runs in
 _PLAIN, _GLOB = str, Glob
 
 
@@ -62,7 +61,7 @@ def from_project(words: list[str], folders: Collection[str], project: str) -> It
         folders: Those that it may run in; an empty one is not known.
     """
     elsewhere = [folder for folder in folders if folder and folder != project]
-    if not elsewhere and not any(map(_LEADING_ON.search, words[1:])):
+    if not elsewhere and not _may_lead_elsewhere(words):
         return
     known = [project, *elsewhere] if project in folders else elsewhere
     if len(words) * len(known) > MOST_PLACES:
@@ -75,6 +74,11 @@ def from_project(words: list[str], folders: Collection[str], project: str) -> It
             if found not in told:
                 told.append(found)
                 yield found, True
+
+
+def _may_lead_elsewhere(words: list[str]) -> bool:
+    line = " ".join(words)  # nearly none has any of it
+    return ("/" in line or ".." in line) and any(word[:1] == "/" or ".." in word or "=/" in word for word in words[1:])
 
 
 def _written(words: list[str], folder: str, project: str, is_path: Callable[[str, int], bool]) -> list[str]:
