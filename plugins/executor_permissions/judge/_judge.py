@@ -131,6 +131,8 @@ class Judge:
         args: Mapping[str, Any],
         info: CallInfo = NOTHING_MORE,
         *,
+        argument_kinds: Mapping[str, str] | None = None,
+        cwd: str | None = None,
         grants: Grants | None = None,
     ) -> Decision:
         """
@@ -140,8 +142,12 @@ class Judge:
             tool: Its id.
             args: Its arguments, a JSON object.
             info: What else is known of the call.
+            argument_kinds: Its `kinds`, for short …
+            cwd: … and its `cwd`.
             grants: What people have allowed and forbidden so far.
         """
+        if argument_kinds is not None or cwd is not None:
+            info = info._replace(kinds=argument_kinds or info.kinds, cwd=cwd or info.cwd)
         try:
             plan = (self._plans.get(tool) if not info.kinds else None) or self._planned(tool, info.kinds)
             if grants is None and plan.fixed is not None and self.is_plain(args):

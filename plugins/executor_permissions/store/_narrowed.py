@@ -29,10 +29,20 @@ class Narrowed(Policy):
         return self._own
 
     def decide(
-        self, tool: str, args: Mapping[str, Any], info: CallInfo = NOTHING_MORE, *, grants: Grants | None = None
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        info: CallInfo = NOTHING_MORE,
+        *,
+        argument_kinds: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        grants: Grants | None = None,
     ) -> Decision:
         """As `Judge.decide`."""
-        own, whole = (decide(tool, args, info, grants=grants) for decide in (self._own.decide, super().decide))
+        own, whole = (
+            decide(tool, args, info, argument_kinds=argument_kinds, cwd=cwd, grants=grants)
+            for decide in (self._own.decide, super().decide)
+        )
         return self._stricter(own, whole)
 
     def fixed(self, tool: str, args: object, argument_kinds: Mapping[str, str] | None = None) -> Decision | None:
