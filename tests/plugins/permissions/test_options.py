@@ -56,6 +56,7 @@ NOT_COVERED = [
     "sort -k -o f", "git log -n --output=x", "head -n --x f", "sort -t -o f",
     "tree -Lo 2 canary", "zip -rlf log a", "less -x4ofile f", "less -pfoo$ofile f", "printf %n PATH", "npm test -prefix /x", "python -m zipfile -e x /y", "cargo clippy -- -C linker=x", "cargo fmt -- --config-path x", "cargo test -- --logfile=x", "cargo build --target x.json", "curl -n https://x", "prettier --check -w .",
     "unzip a.zip -- -d x", "tsc -- --outDir x", "gcc -- -o x", "bundle exec sh -c x", "bundle exec sort -o f", "parallel sort -o f", "tmux new sh", "conda run python -c x", "mise exec -- bash", "screen -dm find . -delete", "entr -r sh -c x",
+    "npm view git+https://x/y", "npm view a/b", "npm show ./x", "npm info x@https://y/z.tgz",
     "deno", "bun", "python", "python -", "bash", "node -e x", "socat a b", "pwsh x",
 ]  # fmt: skip
 COVERED = [
@@ -63,7 +64,7 @@ COVERED = [
     "sed -n 1p f", "sed -e p -e d f", "awk {print} f *", "awk -F : -v a=1 {print$1} f", "jq .a f", "jq --arg a b .env.x f", "tar xzf a.tgz", "tar -czvf a.tgz src", "tar tf a --wildcards x",
     "git log --oneline -5", "git log -S foo --since yesterday -- *", "git log --format=%H", "git diff HEAD~1 -- src", "git show HEAD:a", "git status -sb", "git stash list", "git stash", "git branch -D x", "git push -u origin main", "git fetch origin", "git clone https://x/y", "git config --get a", "git config user.name", "git config list", "git add *.py", "git commit -am x", "git rebase -i main",
     "git merge -s ours x", "git worktree list", "git submodule update --init", "git bisect start", "git remote add o https://x", "git cherry-pick -x a", "git --no-pager log",
-    "npm test -- --watch=false", "npm run a -- -x", "npm ls --depth=0", "npm i -D x", "pnpm i --frozen-lockfile", "yarn add x", "npx tsc --noEmit", "tsc --noEmit -p tsconfig.json", "eslint -f stylish --ext .ts src", "prettier --check .", "node x.js --y", "jest --coverage",
+    "npm test -- --watch=false", "npm run a -- -x", "npm ls --depth=0", "npm i -D x", "npm view x", "npm v @a/b@1.2 versions --json", "npm audit", "npm audit fix --force", "npm audit signatures --json", "pnpm i --frozen-lockfile", "yarn add x", "npx tsc --noEmit", "tsc --noEmit -p tsconfig.json", "eslint -f stylish --ext .ts src", "prettier --check .", "node x.js --y", "jest --coverage",
     "pytest -q -k a tests", "pytest -p no:cacheprovider", "pytest --cov=src --cov-report=term-missing", "pytest -W error -W ignore::DeprecationWarning", "python -m pytest -x", "python -m http.server 80", "python -X dev x.py", "pip install -r r.txt", "pip show -f x", "uv run pytest -q", "uv sync --frozen", "poetry run mypy src", "tox -e py311 -- -k x", "ruff check --fix .", "mypy --strict src", "black --check .", "coverage report -m",
     "make -j4 test", "make V=1", "make TEST=a.py", "cargo test -p x -- --nocapture", "go test -count=1 -cover ./...", "go test -run X -v ./pkg", "go build ./...", "gcc -Wall -c a.c", "cmake --build build",
     "docker ps -a", "docker compose up -d", "docker build -t x .", "kubectl get pods -n x -o yaml", "terraform plan -no-color", "gh pr list --limit 5", "systemctl status x", "journalctl -u x -n 50 --no-pager", "ps aux", "ps -ef", "ps axo pid,cmd", "ps axo pid cmd", "ps -u root", "ps -p 1 -o args", "ps -o pid,cmd -p 1", "curl -sSL https://x", "curl -X GET -H a:b x.org/y", "wget -q --spider https://x", "rsync -av a b", "ping -c 1 h",
@@ -226,6 +227,7 @@ def test_the_files_that_a_command_names_are_known():
 def test_what_programs_do_is_told():
     table = {
         "sort -n f": "reader", "sort -o f": None, "timeout 5 git push": "network", "find . -name x": "reader", "find . -delete": None, "find . -exec wc {} ;": "reader", "find . -exec rm {} ;": "writer",
+        "npm audit": "network", "npm audit signatures": "network", "npm audit fix": "builder",
         "find . -exec foo {} ;": None, "timeout 5 foo": None, "nice timeout 5 ls": "reader", "xargs rm": "builder", "": None,
     }  # fmt: skip
     assert {text: kind_of(text.split()) for text in table} == table

@@ -25,6 +25,7 @@ INSTALL = (
     "--no-frozen-lockfile --prod --dev --exact --recursive -r --latest --immutable --check-cache "
     "--mode:(skip-build|update-lockfile) --ignore-engines"
 )
+AUDIT = "--audit-level:(none|info|low|moderate|high|critical) --production -f --force --dry-run"
 BUN = "-d -D --dev --watch --coverage --timeout:number --bail? --only --silent --frozen-lockfile --production --exact"
 DENO = (
     "-q --quiet --check --no-check --watch --coverage --filter: --parallel --fail-fast --allow-none --cached-only "
@@ -93,15 +94,23 @@ PROGRAMS: dict[str, Entry] = {
             "fund": Entry("reader", "text*", "--no-browser --which:number"),
             "config c": Entry("writer", subs={"get": Entry("reader", "text*"), "list ls": Entry("reader")}),
             "get": Entry("reader", "text*"),
-            "view info show v outdated search s se find": Entry(
-                "network", "text*", "-g --global --searchlimit:number --no-description"
+            "outdated search s se find": Entry("network", "text*", "-g --global --searchlimit:number --no-description"),
+            "view info show v": Entry(
+                "network",
+                "npmpackage text*",  # of a repository it runs the git that the project's .npmrc names
+                "-g --global",
             ),
             "ping whoami": Entry("network"),
             "doctor": Entry("network", "text*"),
             "audit": Entry(
                 "network",
-                "text*",
-                "--audit-level:(none|info|low|moderate|high|critical) --production -f --force --dry-run",
+                "",
+                AUDIT,
+                traits="globals",
+                subs={
+                    "signatures": Entry("network"),
+                    "fix": Entry("builder", "", INSTALL, GLOBAL),  # it installs
+                },
             ),
             "test t tst": Entry("builder", "codeargument*", "--watch --watchAll --coverage"),
             "start stop restart": Entry("builder", "codeargument*", "-r --recursive --filter? --parallel --stream"),
