@@ -343,6 +343,34 @@ def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repo
     assert not there()
 
 
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("cargo search x", False),  # rust-toolchain.toml may say that cargo is one of the project
+        ("cargo fetch", False),
+        ("poetry publish", False),
+        ("pnpm publish", False),
+        ("yarn publish", False),
+        ("npm outdated", True),
+        ("npm audit", True),
+        ("npm audit signatures", True),
+        ("npm view left-pad versions --json", True),
+        ("pip index versions x", True),
+    ],
+)
+def test_no_credentials_go_to_what_the_settings_of_the_project_may_make_another_program(
+    line, there, project, tmp_path, monkeypatch
+):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / line.partition(" ")[0]).touch(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent)
+    profile = profile_of(policy, line)
+    assert profile.name == "network"
+    assert bool(profile.credentials) is there
+
+
 def test_an_untrusted_project_can_only_narrow(project):
     from executor_permissions.judge.boxes._profile import Confinement, Told
 

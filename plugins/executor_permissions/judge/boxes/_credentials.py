@@ -115,6 +115,8 @@ def _runs_itself(part: Part) -> bool:
     found = walk(list(words))
     if found is None or found.grammar is None:
         return True
+    if found.grammar.loads:
+        return False
     if found.grammar.entry.kind == "builder":
         first = next((word for word in words[1:] if word[:1] != "-"), "")
         if found.inner or first in _RUNS:

@@ -37,7 +37,8 @@ class Entry:
             sub-command. ``runner``: a rule for it is one for what it runs. ``peel``: it changes nothing about what the
             inner command may do. ``globals``: the program's own options are taken behind the sub-command as well.
             ``loads``: before it looks at its sub-command it runs what the project's settings name (plugins, another
-            version of itself): none of its sub-commands only reads, whatever they are called here.
+            version of itself): none of its sub-commands only reads, whatever they are called here, and none gets
+            the program's credentials into its box.
         subs: Sub-commands, several names with the same table separated by blanks.
         shape: The name of a function in `_shapes` that reads its arguments in place of the usual way.
         manual: The versions of the program that it was read from, its sub-commands with it. Every program has one.
@@ -92,6 +93,7 @@ class Grammar:
     spell: bool
     runner: bool
     peel: bool
+    loads: bool
     simple: bool
     subs: dict[str, Entry] | None
     _compiled: dict[str, Grammar] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class Grammar:
         if self.subs is None or name not in self.subs:
             return None
         if name not in self._compiled:
-            entry = _loading(self.subs[name]) if "loads" in self.entry.traits else self.subs[name]
+            entry = _loading(self.subs[name]) if self.loads else self.subs[name]
             inherited = self.options if "globals" in entry.traits or "globals" in self.entry.traits else {}
             self._compiled[name] = compile_entry(entry, inherited)
         return self._compiled[name]
@@ -138,6 +140,7 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         spell="spell" in traits,
         runner="runner" in traits,
         peel="peel" in traits,
+        loads="loads" in traits,
         simple=not fixed and not last and repeated in ("", "read", "text", "write", "change"),
         subs=subs,
     )

@@ -220,6 +220,7 @@ PROGRAMS: dict[str, Entry] = {
     "golangci-lint": Entry(
         "builder",
         manual="golangci-lint 1.60",
+        traits="loads",  # plugins
         subs={
             "run": Entry(
                 "builder",

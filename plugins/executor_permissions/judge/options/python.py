@@ -195,7 +195,7 @@ PROGRAMS: dict[str, Entry] = {
         "--no-cache",
         manual="poetry 1.8, 2, pdm 2, hatch 1",
         asks="-C:code --directory:code -P:code --project:code -p:code -e: --env:",
-        traits="globals",
+        traits="globals loads",  # plugins
         subs={
             "run": Entry("builder", "command", traits="stop runner"),
             "show check lock about list version search info outdated status graph": Entry(

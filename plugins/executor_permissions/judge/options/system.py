@@ -257,7 +257,7 @@ PROGRAMS: dict[str, Entry] = {
         "-version --version -v -help",
         manual="Terraform 1.11",
         asks="-chdir:code",
-        traits="words",
+        traits="words loads",  # providers, and what a backend's settings say gives its credentials
         subs={
             "fmt": Entry("builder", "write*", "-no-color -list? -write? -diff -check -recursive", traits="words bool"),
             "providers": Entry(
