@@ -269,7 +269,7 @@ def test_a_program_gets_the_credentials_that_a_variable_names(project, tmp_path,
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     monkeypatch.setenv("KUBECONFIG", named.format(home=home, project=project))
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent / "home")
-    given = profile_of(policy, "kubectl apply -f x").credentials
+    given = profile_of(policy, "kubectl get pods").credentials
     assert f"{home}/.kube" in given
     assert (f"{home}/kube/config" in given) is there
     assert len(given) == 1 + there
@@ -355,6 +355,8 @@ def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repo
         ("npm audit", True),
         ("npm audit signatures", True),
         ("npm view left-pad versions --json", True),
+        ("npm view git+https://example.org/x.git", False),  # by the git that .npmrc names
+        ("npm --registry=https://example.org audit", False),  # for which a rule for the whole tool does not speak
         ("pip index versions x", True),
     ],
 )

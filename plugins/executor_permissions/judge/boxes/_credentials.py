@@ -121,8 +121,9 @@ def _runs_itself(part: Part) -> bool:
         first = next((word for word in words[1:] if word[:1] != "-"), "")
         if found.inner or first in _RUNS:
             return False
-    # An option that may run something: only where a rule has spelled it out.
-    return found.reach < 0 or (part.verdict == "allow" and part.rule is not None)
+    # An option that may run something: only where a rule has spelled it out. One for the whole tool spells out nothing.
+    spelled = part.verdict == "allow" and (part.rule or "").split(None, 1)[:1] == [words[0]]
+    return found.reach < 0 or spelled
 
 
 def _is_elsewhere(name: str, project: str) -> bool:
