@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from executor.cli._errors import CliError, ExitCode, of_failure
 from executor.cli._help import Group
 from executor.cli._people import for_people
 from executor.cli._render import for_person
-from executor.errors import TaskNotFoundError
+from executor.errors import ExecutorUnavailableError, TaskNotFoundError
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ PATIENCE = 5.0  # seconds for another process to be done with the store: its dis
 END = 10.0  # seconds for a task to end once its terminal is closed
 PIECE = 64 * 1024  # bytes of output that are read at once
 MOST_NEAR = 1000  # tasks that are counted whose ids begin with what was given
+AWAY = 10.0  # seconds in a row without any look at a task after which it is followed no more: as `TaskManager.wait`
 TURN = 0.2  # seconds between two looks at a task of another process
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -186,26 +189,28 @@ def output_command(app: App, task_id: str, *, follow: bool, offset: int) -> None
       toolexec tasks output shell_4f3a -f
     """
     tasks = open_tasks()
-    info = find(tasks, task_id)
+    info, known = find(tasks, task_id), time.monotonic()
     while True:
-        ended = tasks.get(info.id).status.final
-        reached = _write(app, tasks, info.id, offset)
-        if ended or not follow or reached is None:
-            return
-        offset = reached
-        tasks.wait(info.id, TURN)
-
-
-def _write(app: App, tasks: TaskManager, task_id: str, offset: int) -> int | None:
-    """Write the output from *offset* on. Returns where it ends for now; None once nobody reads on."""
-    while True:
-        text, offset, dropped = tasks.output(task_id, offset, PIECE)
+        try:
+            ended = tasks.get(info.id).status.final
+            text, reached, dropped = tasks.output(info.id, offset, PIECE)
+            offset = max(offset, reached)  # another store in the place of this one may not have had so much yet
+            known = time.monotonic()
+        except ExecutorUnavailableError:
+            if not follow or time.monotonic() > known + AWAY:
+                raise
+            threading.Event().wait(TURN)
+            continue
         if dropped:
             app.screen.note(f"{dropped:,} bytes of output were not kept")
         if text and not app.screen.raw(text):
-            return None
-        if not text and not dropped:
-            return offset
+            return  # nobody reads on
+        if text or dropped:
+            continue
+        if ended or not follow:
+            return
+        with contextlib.suppress(ExecutorUnavailableError):  # as above
+            tasks.wait(info.id, TURN)
 
 
 @group.command("attach")

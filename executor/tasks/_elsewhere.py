@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 POLL = 0.1  # seconds between two looks at another process's task
 CANCEL_WAIT = 3.0  # seconds for the owner of a task to stop it: it looks every 0.2 s, commands take 2 s to end
+LATELY = 10.0  # seconds for the process of a live task to enter it anew, where another store is in the place of its own
 UNTOLD = 100  # ended tasks that are looked at at once for those of whose end nobody was told
 
 
@@ -46,6 +47,7 @@ class AllTasks:
         self._place = place
         self._host = host
         self._left = LeftToEngines(place)
+        self._seen: dict[str, float] = {}  # the live tasks that were there lately: when, by id, the oldest first
 
     # Looking -----------------------------------------------------------------------------------------------------
 
@@ -75,9 +77,30 @@ class AllTasks:
             row = just_told(self._place, task_id)
         if row is not None and row.live and self._sweep({row.owner}):
             row = store.get(task_id)
+        self._note(task_id, row)
         if row is None:
             raise TaskNotFoundError(task_id)
         return row
+
+    def _note(self, task_id: str, row: Row | None) -> None:
+        """
+        Raises ExecutorUnavailableError: the task was there a moment ago, and lived.
+
+        No live task is ever forgotten: this is another store, and the task's process has still to enter it here.
+        """
+        now = time.monotonic()
+        seen = self._seen.pop(task_id, None)
+        if row is None and seen is not None and now < seen + LATELY:
+            self._seen = {task_id: seen, **self._seen}
+            path = self._place.store.path
+            raise ExecutorUnavailableError(
+                f"The task store {path} is not the one that had {task_id} a moment ago: its process enters it anew; "
+                "ask again"
+            )
+        if row is not None and row.live:
+            self._seen[task_id] = now
+        for old in [each for each, when in self._seen.items() if when < now - LATELY]:
+            self._seen.pop(old, None)
 
     def newest(self, status: TaskStatus | None, tool: str | None, limit: int | None) -> list[TaskInfo]:
         """All tasks, newest first."""

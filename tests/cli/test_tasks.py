@@ -15,7 +15,10 @@ from types import SimpleNamespace
 import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
+from executor.cli import _tasks
+from executor.errors import ExecutorUnavailableError
 from executor.tasks import TaskManager, _connection, _store
+from executor.tasks._elsewhere import AllTasks
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
 
@@ -137,6 +140,33 @@ def test_output_is_written_as_it_is_from_an_offset_and_followed_to_the_end(run, 
     engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, 1))
     thread.join(SECONDS)
     assert following == ["één\ntwo\n"]
+
+
+def test_output_is_followed_past_a_store_that_is_away_for_a_moment_and_each_byte_is_written_once(
+    run, tasks, monkeypatch
+):
+    task_id = enter(tasks, "first\n")
+    engine_of(tasks).durable.place.thread.do(lambda _: None, SECONDS)
+    read, looks = AllTasks.read, []
+
+    def away_once(every, *asked):
+        looks.append(asked)
+        if len(looks) == 2:
+            raise ExecutorUnavailableError("it is away")
+        if len(looks) == 3:  # another store, in which there is nothing yet
+            return "", 0, 0
+        if len(looks) == 4:
+            tasks_spool.append("second\n")
+            engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, 1))
+        return read(every, *asked)
+
+    tasks_spool = engine_of(tasks).tasks[task_id].spool
+    monkeypatch.setattr(AllTasks, "read", away_once)
+    followed = run("tasks", "output", task_id, "-f")
+    assert (followed.exit_code, followed.stdout) == (0, "first\nsecond\n")
+    monkeypatch.setattr(_tasks, "AWAY", -1.0)
+    looks[:] = [None]
+    assert run("tasks", "output", task_id, "-f").exit_code == 4
 
 
 def test_output_that_nobody_reads_any_more_is_not_followed(tasks):

@@ -9,12 +9,13 @@ import os
 import sqlite3
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from executor import TaskStatus
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
-from executor.tasks import TaskManager, _recovery, _watch
+from executor.tasks import TaskManager, _elsewhere, _recovery, _watch
 from executor.tasks._manager import engine_of
 from executor.tasks._place import Place
 from executor.tasks._store import Store
@@ -80,6 +81,35 @@ def test_who_works_for_nobody_else_waits_for_a_store_that_is_away(opened, tmp_pa
     waits.join()
     assert not has_unstored(tasks)
     assert opened().get(task_id).status is TaskStatus.COMPLETED
+
+
+def test_a_live_task_that_another_store_does_not_have_yet_is_away_and_not_unknown(opened, tmp_path, monkeypatch):
+    tasks, other, clock = opened(), opened(), [0.0]
+    task_id, ended = enter(tasks), enter(tasks)
+    finish(tasks, ended)
+    flush(tasks)
+    monkeypatch.setattr(_elsewhere, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    assert [other.get(each).status.final for each in (task_id, ended)] == [False, True]
+    # What another store would be to who looks: its own file is there, and has no such row.
+    with contextlib.closing(sqlite3.connect(tmp_path / "state" / "tasks.db", timeout=10)) as connection:
+        kept = connection.execute("SELECT * FROM task WHERE id = ?", (task_id,)).fetchone()
+        connection.execute("DELETE FROM task")
+        connection.commit()
+        with pytest.raises(ExecutorUnavailableError, match="is not the one that had"):
+            other.get(task_id)
+        with pytest.raises(ExecutorUnavailableError, match="ask again"):
+            other.output(task_id)
+        with pytest.raises(TaskNotFoundError):
+            other.get(ended)  # which may have been forgotten
+        clock[0] = _elsewhere.LATELY + 1
+        with pytest.raises(TaskNotFoundError):
+            other.get(task_id)
+        connection.execute(f"INSERT INTO task VALUES ({', '.join('?' * len(kept))})", kept)
+        connection.commit()
+    assert not other.get(task_id).status.final
+    finish(tasks, task_id)
+    flush(tasks)
+    assert other.wait(task_id, 10).status is TaskStatus.COMPLETED
 
 
 def test_where_nothing_can_be_stored_nobody_waits(opened):
