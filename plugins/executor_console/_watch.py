@@ -91,7 +91,7 @@ class Watch:
         """Tell what is new, or all that there is. Returns whether anything is likely to be new soon."""
         self._look_at_files(hub)
         try:
-            infos = await asyncio.to_thread(self._tasks.list, limit=MOST_TASKS)
+            infos = await asyncio.to_thread(self.tasks_now)
             self._look_at_tasks(hub, infos, everything=everything or bool(self._problem))
             self._problem = ""
             for page in hub.pages:
@@ -104,6 +104,15 @@ class Watch:
             self._problem = told
             return False
         return any(not info.status.final for info in infos) or any(page.follows for page in hub.pages)
+
+    def tasks_now(self) -> list[TaskInfo]:
+        """Those that live, however long ago they began, and of the others the newest."""
+        tasks = self._tasks
+        found: dict[str, TaskInfo] = {}
+        # In the order of a task's life: one that goes on meanwhile is found twice, and not missed.
+        for state in ("pending", "running", None):
+            found |= {info.id: info for info in tasks.list(state, limit=MOST_TASKS)}
+        return sorted(found.values(), key=lambda info: info.created, reverse=True)
 
     def _look_at_tasks(self, hub: Hub, infos: list[TaskInfo], *, everything: bool) -> None:
         live, ended = ([info for info in infos if info.status.final is final] for final in (False, True))
