@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions._boxes import boxed_call
-from executor_permissions.ask._caller import agent_of, conversation_of, info_of
+from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
-from executor_permissions.judge._judge import CARRIERS
+from executor_permissions.judge._carriers import CARRIERS
 from executor_permissions.judge.rules._limits import beyond, limits_of
 from executor_permissions.store._grants import GrantView
 
@@ -121,7 +121,7 @@ class Decider:
                 info_of(call.name, current, tool),
                 grants=view,
             )
-        decision = boxed_call(decision, policy, call, tool, view)
+        decision = boxed_call(decision, policy, about_of(call), tool, view)
         if decision.verdict == "ask":
             return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
         counted = view.counted(decision) if view is not None else ()

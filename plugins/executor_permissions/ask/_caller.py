@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from executor import ToolCall
+from executor_permissions.judge._carriers import innermost
 from executor_permissions.judge.rules._scene import CallInfo
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ def agent_of(context: Mapping[str, Any] | None) -> str | None:
     """Who calls, as the caller's context says."""
     agent = (context or {}).get("agent")
     return agent if agent is None or isinstance(agent, str) else repr(agent)
+
+
+def about_of(call: ToolCall) -> ToolCall:
+    """The call that a decision on *call* is about: the very one, or that which it carries."""
+    name, arguments = innermost(call.name, call.arguments)
+    return call if name == call.name else ToolCall(call.id, name, arguments)
 
 
 def info_of(name: str, call: CurrentCall | None, tool: Tool | None) -> CallInfo:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._caller import agent_of, conversation_of, info_of
+from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, offer
 from executor_permissions.ask._question import Question
@@ -69,24 +69,25 @@ class Composer:
         """
         args = copy_arguments(call.arguments)
         current = current_call()
-        tool = current.tool if current is not None else None
+        tool = current.tool if current is not None and current.tool.id == call.name else None
         info = info_of(call.name, current, tool)
-        definition = (tool.definition_hash, _definition_text(tool)) if tool is not None else (None, "")
+        asked = ToolCall(call.id, call.name, args)
+        about = about_of(asked)
+        known = tool if about is asked else None
+        definition = (known.definition_hash, _definition_text(known)) if known is not None else (None, "")
         agent = agent_of(context)
-        commands = policy.is_shell_tool(call.name, info.kinds)
-        view = GrantView(self._grants, agent, {call.name: definition[0]}.get)
-        offered, trial = _offered(policy, call, decision, info, view)
-        bound = _bound(policy, call, offered, info)
+        commands = policy.is_shell_tool(about.name, info.kinds)
+        view = GrantView(self._grants, agent, {about.name: definition[0]}.get)
+        offered, trial = _offered(policy, asked, about, decision, info, view)
+        bound = _bound(policy, asked, offered, info)
         if bound is not None and trial is not None:
             bound = _where(bound, offered, trial, policy.places.project)
         reason, parts = _reason(decision), decision.parts
-        changed = self._changed(call.name, agent, definition)
-        about = {
-            name: text for name, text in _circumstances(call.name, info.cwd or "", agent, context, changed) if text
-        }
+        changed = self._changed(about.name, agent, definition)
+        told = {name: text for name, text in _circumstances(call.name, info.cwd or "", agent, context, changed) if text}
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
-        details = about | (
-            self._lasting(call.name, decision, offered, bound, commands=commands) if whole else {"always": _TOO_LONG}
+        details = told | (
+            self._lasting(about.name, decision, offered, bound, commands=commands) if whole else {"always": _TOO_LONG}
         )
         approval = Approval(
             new_approval_id(),
@@ -100,11 +101,11 @@ class Composer:
             options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
             asker=asker_of(context, conversation_of(current)),
             help=HELP,
-            details=about | self._reach(decision) if whole else about,
+            details=told | self._reach(decision) if whole else told,
             rules=self._editable(decision, offered) if whole else {},
         )
         return Question(
-            approval, ToolCall(call.id, call.name, args), decision, offered, definition, agent, info, commands,
+            approval, asked, about, decision, offered, definition, agent, info, commands,
             own=self._is_own(decision),
             inbox=current.host.approvals if current is not None else inbox(),
             cancel=current.token if current is not None else None,
@@ -180,19 +181,18 @@ def _reason(decision: Decision) -> str:
 
 
 def _offered(
-    policy: Policy, call: ToolCall, decision: Decision, info: CallInfo, grants: GrantView
+    policy: Policy, call: ToolCall, about: ToolCall, decision: Decision, info: CallInfo, grants: GrantView
 ) -> tuple[Offer, Trial | None]:
     """Rules for the commands of the call, if it would run by them, and how they were tried; else the call."""
-    args, places = copy_arguments(call.arguments), policy.places
-    found = offer(
-        call.name, args, decision.parts, is_shell=policy.is_shell_tool(call.name, info.kinds), home=places.home
-    )
+    args, places = copy_arguments(about.arguments), policy.places
+    is_shell = policy.is_shell_tool(about.name, info.kinds)
+    found = offer(about.name, args, decision.parts, is_shell=is_shell, home=places.home)
     if found.kind != "shell" or decision.method != "default":
         return found, None
     trial = Trial(found.rules, places, grants)
-    again = policy.decide(call.name, args, info, grants=trial)
+    again = policy.decide(call.name, copy_arguments(call.arguments), info, grants=trial)
     if again.verdict != "allow":
-        return exactly(call.name, args), None
+        return exactly(about.name, args), None
     return found, trial
 
 

@@ -36,6 +36,7 @@ class Question:
     A call that waits for a person: what is needed to act on the answer, and to judge it again meanwhile.
 
     Attributes:
+        about: The call that the answer is about: this one, or that which it carries. A grant is of that one.
         info: What is known of the call: what its paths were when it was first judged is what will be opened.
         conversation: Whose calls it is counted with.
         bound: What a grant for this very call is bound to; None where none would let it run.
@@ -49,6 +50,7 @@ class Question:
 
     approval: Approval
     call: ToolCall
+    about: ToolCall
     decision: Decision
     offer: Offer
     definition: tuple[str | None, str]
@@ -79,7 +81,7 @@ class Question:
     def digest(self, verdict: Literal["allow", "deny"]) -> str:
         """What a grant for this very call is compared with, as `GrantView` does."""
         if self.bound is None:  # it was not judged to its end: it is forbidden as it stands
-            return arguments_digest(self.approval.arguments)
+            return arguments_digest(copy_arguments(self.about.arguments))
         return arguments_digest(self.bound.args, self.bound.also if verdict == "allow" else ())
 
     def where(self, verdict: Literal["allow", "deny"], rule: str) -> Mapping[str, Any]:

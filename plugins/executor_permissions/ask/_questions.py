@@ -286,7 +286,7 @@ class Questions:
             return None
         from executor_permissions.ask._offer import rules_that_allow  # as above
 
-        rules = rules_that_allow(self.policy, asked.call, asked.decision, asked.info, self._view(asked))
+        rules = rules_that_allow(self.policy, asked.about, asked.decision, asked.info, self._view(asked))
         return "; ".join(rules) or None
 
     def _remember(self, asked: Question, answer: Answer, info: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -302,7 +302,7 @@ class Questions:
             lasting = replace(lasting, whole_tool=False)
         scope = lasting.scope or self._scope
         narrow = lasting.rules or (asked.offer.rules if verdict == "allow" else asked.offer.never)
-        rules = (asked.call.name,) if lasting.whole_tool else narrow
+        rules = (asked.about.name,) if lasting.whole_tool else narrow
         if answer.to in ("", asked.approval.id):  # else it is remembered already, for who asked the same first
             self._grant(asked, lasting, verdict, rules)
         rule = "; ".join(rules)
@@ -322,13 +322,13 @@ class Questions:
         self._grants.refresh()  # another process may have been given the same answer meanwhile
         known = {
             grant.about
-            for grant in self._grants.about(asked.call.name, asked.agent)
+            for grant in self._grants.about(asked.about.name, asked.agent)
             if (grant.verdict, grant.scope, grant.expires, grant.uses_left) == same
             and grant.definition_hash == asked.definition[0]
         }
         grants = [
             Grant(
-                new_grant_id(), asked.call.name, verdict, kind, rule, scope,
+                new_grant_id(), asked.about.name, verdict, kind, rule, scope,
                 digest=asked.digest(verdict) if kind == "call" else "",
                 project=self.policy.places.base if self.policy is not None else "",
                 definition_hash=asked.definition[0], definition=asked.definition[1], created=now,
@@ -355,7 +355,7 @@ class Questions:
         return freed
 
     def _view(self, asked: Question) -> GrantView:
-        return GrantView(self._grants, asked.agent, {asked.call.name: asked.definition[0]}.get)
+        return GrantView(self._grants, asked.agent, {asked.about.name: asked.definition[0]}.get)
 
     def _judge_again(self, asked: Question) -> Decision | None:
         """The decision that answers a waiting call of the policy's own now, if there is one."""
@@ -370,10 +370,9 @@ class Questions:
         decision = asked.decided_again(policy, view)
         if decision.verdict == "allow":  # the files that its paths mean by now, and also those that will be opened
             decision = asked.decided_again(policy, view, asked.info.resolve)
-        granted, arguments = view.profiles(decision), asked.call.arguments
-        decision = boxed(
-            decision, policy, asked.call.name, kinds=asked.info.kinds, granted=granted, arguments=arguments
-        )
+        granted, about = view.profiles(decision), asked.about
+        kinds = asked.info.kinds
+        decision = boxed(decision, policy, about.name, kinds=kinds, granted=granted, arguments=about.arguments)
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
         if decision.verdict == "deny":

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor import Decision
+from executor_permissions.judge._carriers import CARRIERS, carried
 from executor_permissions.judge._judge_call import CallJudge, Plan
 from executor_permissions.judge._verdicts import (
     Granted,
@@ -49,12 +50,10 @@ if TYPE_CHECKING:
     from executor_permissions.judge.rules._tool_rules import Arguments
 
 DefaultPolicy = Literal["allow", "ask", "deny"]
-CARRIERS = frozenset({"startBackgroundTask", "askPermission"})  # what they carry is judged, as a call of its own
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,256}\Z")
 _DEFAULTS = {"listFiles": {"path": "."}, "searchFiles": {"path": "."}}  # what an argument means that is left out
 _FILE_TOOLS = {"writeFile": ("writeFile", "write_file"), "readFile": ("readFile", "read_file")}
 _MAX_PLANS = 512  # tools whose rules are kept at hand; more of them are compiled anew
-_MAX_CARRIED = 5  # within one another
 
 
 class Judge:
@@ -260,15 +259,13 @@ class Judge:
     def _carried(self, tool: Any, args: Any, grants: Grants | None, scene: Scene) -> Decision:
         """A tool that starts another call: the inner call is judged, and rules about the carrier hold as well."""
         maybe = asked = None
-        for _ in range(_MAX_CARRIED):
-            if not isinstance(tool, str) or tool not in CARRIERS or not isinstance(args, dict):
-                break
-            plan = self._planned(tool, None)
-            maybe = self._calls.denied_by_rule(plan, args, scene) or maybe
+        *outer, (tool, args) = carried(tool, args)
+        for carrier, given in outer:
+            plan = self._planned(carrier, None)
+            maybe = self._calls.denied_by_rule(plan, given, scene) or maybe
             if maybe is not None and maybe.verdict == "deny":
                 return maybe
-            asked = asked or self._calls.asked(plan, args, scene)
-            tool, args = args.get("tool_name"), args.get("arguments", {})
+            asked = asked or self._calls.asked(plan, given, scene)
         if not isinstance(tool, str) or tool in CARRIERS:
             raise InvalidError("the call that it carries cannot be told", deny=True)
         decision = self.decide(tool, args, CallInfo(scene.base, resolve=scene.resolve), grants=grants)

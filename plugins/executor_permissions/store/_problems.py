@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from executor_permissions.judge._judge import CARRIERS
+from executor_permissions.judge._carriers import CARRIERS
 from executor_permissions.judge.options import is_known
 from executor_permissions.judge.paths._globs import STAR, filled, literal, tokens_of
 from executor_permissions.judge.rules._call_patterns import split_call, typed

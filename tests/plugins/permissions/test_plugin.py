@@ -179,6 +179,49 @@ def test_always_for_a_plain_tool_is_for_these_arguments(make):
     assert len(person.asked) == 2
 
 
+def carrying(name, arguments):
+    return "startBackgroundTask", {"tool_name": name, "arguments": arguments}
+
+
+@pytest.mark.parametrize("answer", ["always", "never"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "rule"),
+    [("runCommand", {"command": "git push x"}, "git push x"), ("tool", {"a": 1}, "tool(a=1)")],
+)
+def test_a_lasting_answer_about_a_call_that_is_carried_is_about_that_call(make, answer, name, arguments, rule):
+    plugin, person = make(answer, policy={})
+    allowed = answer == "always"
+    for call in (carrying(name, arguments), carrying(name, arguments), (name, arguments)):
+        assert plugin.check_permission(*call)[0] is allowed
+    [asked], [grant] = person.asked, plugin.grants.all()
+    assert (asked.tool, asked.arguments) == carrying(name, arguments), "what is asked about is shown as it is"
+    assert (grant.tool, grant.rule) == (name, rule if allowed or name == "tool" else "git push *")
+    assert rule.partition("(")[0] in asked.text.split("always")[1]
+
+
+def test_an_answer_about_a_carried_call_leaves_what_is_asked_about_the_carrier(make):
+    plugin, person = make("always", "always", policy={"ask": {"tools": ["startBackgroundTask"]}})
+    for _ in range(2):
+        assert plugin.check_permission(*carrying("tool", {}))[0]
+    assert len(person.asked) == 2
+    assert plugin.grants.all() == []
+
+
+def test_a_carried_command_is_granted_for_the_box_that_it_would_have_itself(make):
+    plugin, _ = make("always", "always", policy={"confine": {"default": "project"}})
+    plugin.check_permission(*carrying("runCommand", {"command": "git push x"}))
+    plugin.check_permission("runCommand", {"command": "git push y"})
+    assert len({grant.confine for grant in plugin.grants.all()}) == 1
+
+
+def test_a_call_that_a_tool_asks_about_is_not_bound_to_what_that_tool_is(make):
+    plugin, _ = make("always", policy={"whitelist": {"tools": ["outer"]}})
+    with ToolExecutor(permission_plugin=plugin) as executor:
+        executor.register("outer", lambda args: plugin.check_permission("tool", {})[0])
+        executor.execute("outer")
+    assert [grant.definition_hash for grant in plugin.grants.all()] == [None]
+
+
 def test_never_holds_and_comes_before_always(make):
     plugin, person = make("always", "never")
     plugin.check_permission("runCommand", {"command": "git log"})
