@@ -155,12 +155,25 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False))
 
 
+def _end(number: int, _frame: object) -> NoReturn:
+    """
+    Being told to end is as Ctrl-C is: a terminal that was without its echo, or showed another screen, is set right.
+
+    A second time it ends the process where it stands.
+    """
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
 def main() -> NoReturn:
     """Run the command with the words of the process's command line, and exit."""
     _open_what_is_closed()
     gc.freeze()  # all of it stays: looking through it again at each collection, the last one too, is a tenth of a start
     if sys.platform != "win32":
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hands that down, and no child can be waited for
+    for number in (getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)):
+        if signal.getsignal(number) is signal.SIG_DFL:  # who runs this under nohup wants it ignored
+            signal.signal(number, _end)
     try:
         cli.main()
     except Stuck as end:

@@ -67,9 +67,14 @@ def top_command(app: App, *, every: float) -> None:
 def _watch(tasks: TaskManager, every: float) -> None:
     from rich.live import Live
 
-    with _keys() as key, Live(_picture(tasks), screen=True, auto_refresh=False) as live:
-        while key(every) != "q":
-            live.update(_picture(tasks), refresh=True)
+    live = Live(_picture(tasks), screen=True, auto_refresh=False)
+    with _keys() as key:
+        try:
+            with live:
+                while key(every) != "q":
+                    live.update(_picture(tasks), refresh=True)
+        finally:
+            live.stop()  # once more, where its start was broken off
 
 
 @contextlib.contextmanager

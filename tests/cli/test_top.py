@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -54,6 +56,18 @@ def test_ctrl_c_ends_it_and_the_terminal_is_as_it_was(running, terminal):
     shown.read_until("1 running")
     shown.type("\x03")
     shown.read_until("as it was")
+    shown.end()
+
+
+@pytest.mark.parametrize("name", ["TERM", "HUP"])
+def test_who_ends_it_leaves_the_terminal_as_it_was(running, terminal, tmp_path, name):
+    line = f"sh -c 'echo $$ > pid; exec {sys.executable} -m executor tasks top'"
+    shown = terminal.shell(f'stty -g > before; {line}; echo "code $?"; stty -g | cmp - before && echo "as it was"')
+    shown.read_until("1 running")
+    os.kill(int((tmp_path / "pid").read_text()), getattr(signal, f"SIG{name}"))
+    shown.read_until("as it was")
+    assert "code 0" in shown.shown
+    assert "\x1b[?1049l" in shown.shown
     shown.end()
 
 
