@@ -47,7 +47,7 @@ class AllTasks:
         self._place = place
         self._host = host
         self._left = LeftToEngines(place)
-        self._seen: dict[str, float] = {}  # the live tasks that were there lately: when, by id, the oldest first
+        self._seen: dict[str, float] = {}  # when live tasks were last there, by id; older ones may be left out
 
     # Looking -----------------------------------------------------------------------------------------------------
 
@@ -89,18 +89,20 @@ class AllTasks:
         No live task is ever forgotten: this is another store, and the task's process has still to enter it here.
         """
         now = time.monotonic()
-        seen = self._seen.pop(task_id, None)
-        if row is None and seen is not None and now < seen + LATELY:
-            self._seen = {task_id: seen, **self._seen}
-            path = self._place.store.path
-            raise ExecutorUnavailableError(
-                f"The task store {path} is not the one that had {task_id} a moment ago: its process enters it anew; "
-                "ask again"
-            )
-        if row is not None and row.live:
+        if row is None:
+            if now < self._seen.get(task_id, now - LATELY) + LATELY:
+                raise ExecutorUnavailableError(
+                    f"The task store {self._place.store.path} is not the one that had {task_id} a moment ago: its "
+                    "process enters it anew; ask again"
+                )
+        elif not row.live:
+            self._seen.pop(task_id, None)
+        else:
+            if task_id not in self._seen:
+                for each, when in list(self._seen.items()):  # a copy: other threads look at tasks as well
+                    if when < now - LATELY:
+                        self._seen.pop(each, None)
             self._seen[task_id] = now
-        for old in [each for each, when in self._seen.items() if when < now - LATELY]:
-            self._seen.pop(old, None)
 
     def newest(self, status: TaskStatus | None, tool: str | None, limit: int | None) -> list[TaskInfo]:
         """All tasks, newest first."""
