@@ -488,7 +488,7 @@ def test_it_stays_with_its_result_until_the_disk_has_room_for_it(tools, small_di
         filler = fill(small_disk)
         (tmp_path / "go on").touch()
         assert not select.select([ended], [], [], 1.5)[0], "it would end with the last of its result"
-        assert tasks.get(task_id).status == TaskStatus.RUNNING
+        assert not tasks.get(task_id).status.final
         filler.unlink()
         assert outcome(tasks, task_id) == (True, "x" * 100_000)
         assert select.select([ended], [], [], SECONDS)[0]
