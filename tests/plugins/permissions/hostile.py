@@ -38,7 +38,8 @@ RUNNING = re.compile(
     r"\s*(?:\w*(?:command|hooks?\w*|fsmonitor|pager|editor|helper|driver|textconv|program|proxy|clean|smudge|process|pack|path)\s*=|\[(?:alias|include))|.*(?:ext::|!)",
     re.IGNORECASE,
 )
-OF_OTHERS = re.compile(r"/(?:hooks/|config\Z|info/attributes|objects/info/alternates|(?<!logs/)HEAD\Z)")
+# Not of branches and tags, which may have any name, and their logs.
+OF_OTHERS = re.compile(r"(?!.*/(?:refs|logs)/).*/(?:hooks/|config\Z|info/attributes|objects/info/alternates|HEAD\Z)")
 HOSTILE = """[core]
 	repositoryformatversion = 0
 	bare = {bare}
@@ -347,7 +348,7 @@ class Repository:
             )
             for name in names:
                 path = f"{inside}/{name}"
-                if (own and not OF_OTHERS.search(path)) or path == "project/.git/HEAD":
+                if (own and not OF_OTHERS.match(path)) or path == "project/.git/HEAD":
                     continue
                 if (
                     not own

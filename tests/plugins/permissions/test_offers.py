@@ -214,6 +214,7 @@ def run_what_is_let_through(place, commands, draw):
         rules = asked[0].offered_rule
         opened = [rule.split()[:-1] for rule in rules.split("; ") if rule.endswith(" *")]
         meant = set(map(bare, place.effects({"command": command})[0]))
+        meant |= set(map(bare, place.effects({"command": rules})[0])) if not opened and ";" not in rules else set()
         for args in draw(list(siblings(command))):
             if verdict(elsewhere, args) == "allow" and verdict(free, args) != "allow":
                 ran += 1
