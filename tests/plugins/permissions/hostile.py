@@ -38,8 +38,10 @@ RUNNING = re.compile(
     r"\s*(?:\w*(?:command|hooks?\w*|fsmonitor|pager|editor|helper|driver|textconv|program|proxy|clean|smudge|process|pack|path)\s*=|\[(?:alias|include))|.*(?:ext::|!)",
     re.IGNORECASE,
 )
-# Not of branches and tags, which may have any name, and their logs.
-OF_OTHERS = re.compile(r"(?!.*/(?:refs|logs)/).*/(?:hooks/|config\Z|info/attributes|objects/info/alternates|HEAD\Z)")
+# Not of branches and tags, which may have any name, and their logs; nor which branch a working tree of this one is at.
+OF_OTHERS = re.compile(
+    r"(?!.*/(?:refs|logs|worktrees)/).*/(?:hooks/|config\Z|info/attributes|objects/info/alternates|HEAD\Z)"
+)
 HOSTILE = """[core]
 	repositoryformatversion = 0
 	bare = {bare}
@@ -201,7 +203,7 @@ class Repository:
         self.folder, self.kind = folder, kind
         self.top, self.kept = folder / "top", folder / "kept"
         self.project, self.home, self.bin = self.top / "project", self.top / "home", folder / "bin"
-        self.ran = folder / "ran"
+        self.ran, self.pushed = folder / "ran", False
         for path in (self.project, self.home / ".ssh", self.bin, folder / "tmp"):
             path.mkdir(parents=True)
         self.environment = {
@@ -335,6 +337,7 @@ class Repository:
     # What is to stay.
 
     def restore(self):
+        self.pushed = False
         shutil.rmtree(self.top)
         shutil.copytree(self.kept, self.top, symlinks=True)
 
@@ -379,6 +382,7 @@ class Repository:
         except subprocess.TimeoutExpired:
             return ["did not end"]
         network = not NETWORK.isdisjoint(line.split())
+        self.pushed |= "push" in line
         found = ["showed a secret"] if SECRET.encode() in done.stdout + done.stderr else []
         if self.ran.exists():
             calls = self.ran.read_text()
@@ -390,12 +394,16 @@ class Repository:
             found.append("connected")
         after = self.seen()
         for path in before.keys() | after.keys():
-            found += self._changed(path, before.get(path), after.get(path), pushes="push" in line)
+            found += self._changed(path, before.get(path), after.get(path))
         return found
 
-    def _changed(self, path, before, after, *, pushes):
-        if before == after or (pushes and path.startswith("bare.git/")):
+    def _changed(self, path, before, after):
+        if before == after or (self.pushed and path.startswith("bare.git/")):
             return []
+        if after is None and path.startswith("project/hooks/"):
+            return []  # as untracked files are, by a stash
+        if before is None and path.startswith("home/x/"):
+            return []  # the home of the test is in a folder for everybody
         if before is None and path.startswith("project/") and not path.startswith(("project/.git/", "project/hooks/")):
             return []  # of a repository that it makes
         if path == "project/.git/config" and after is not None:
