@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import Decision
 from executor_permissions._boxes import boxed_call
-from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of
+from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of, tool_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._suspensions import needs_person
 from executor_permissions.judge._carriers import CARRIERS
@@ -54,9 +54,7 @@ class Decider:
             policy = self._questions.policy
             if policy is None:
                 return Decision("deny", "The permission plugin is not initialised, or was shut down", "not_initialized")
-            tool = current.tool if current is not None else None
-            if tool is not None and tool.id != call.name:
-                tool = None
+            tool = tool_of(current, call.name)
             standing = self.standing(call.name, tool, call.arguments)
             if standing is not None:
                 return standing

@@ -14,7 +14,7 @@ from executor.ownfiles import keep_own, kept_own
 from executor_permissions._audit import Audit
 from executor_permissions._decider import Decider
 from executor_permissions._session import Session
-from executor_permissions.ask._caller import agent_of, info_of
+from executor_permissions.ask._caller import agent_of, info_of, tool_of
 from executor_permissions.ask._choose import choose_channel
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._questions import Questions
@@ -348,7 +348,7 @@ class PermissionPlugin:
         from executor_permissions.ask._offer import rules_that_allow  # as for a question: it reads shell commands
 
         current = current_call()
-        tool = current.tool if current is not None else None
+        tool = tool_of(current, call.name)
         known: dict[str, str | None] = {} if tool is None else {tool.id: tool.definition_hash}
         view = GrantView(self.grants, None, known.get)
         return rules_that_allow(self.policy, call, decision, info_of(call.name, current, tool), view)

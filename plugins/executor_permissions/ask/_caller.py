@@ -28,6 +28,12 @@ def about_of(call: ToolCall) -> ToolCall:
     return call if name == call.name else ToolCall(call.id, name, arguments)
 
 
+def tool_of(current: CurrentCall | None, name: str) -> Tool | None:
+    """The tool *name*, where a call of it is at work; None of another one, about which a tool asks by itself."""
+    tool = current.tool if current is not None else None
+    return tool if tool is not None and tool.id == name else None
+
+
 def info_of(name: str, call: CurrentCall | None, tool: Tool | None) -> CallInfo:
     """
     What is known of *call*, one of the tool *name*, which is *tool*.

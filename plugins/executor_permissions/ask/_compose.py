@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
-from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of
+from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of, tool_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, offer
 from executor_permissions.ask._question import Question
@@ -69,7 +69,7 @@ class Composer:
         """
         args = copy_arguments(call.arguments)
         current = current_call()
-        tool = current.tool if current is not None and current.tool.id == call.name else None
+        tool = tool_of(current, call.name)
         info = info_of(call.name, current, tool)
         asked = ToolCall(call.id, call.name, args)
         about = about_of(asked)
