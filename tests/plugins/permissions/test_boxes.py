@@ -373,6 +373,35 @@ def test_no_credentials_go_to_what_the_settings_of_the_project_may_make_another_
     assert bool(profile.credentials) is there
 
 
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("pip install .", [".config/pip/pip.conf", ".pip/pip.conf", "named"]),
+        ("pip install -r requirements.txt && pip list", [".config/pip/pip.conf", ".pip/pip.conf", "named"]),
+        ("pip list --outdated", [".config/pip/pip.conf", ".pip/pip.conf", ".netrc", "named", "netrc"]),
+        ("npm install left-pad", [".npmrc"]),
+        ("twine upload dist/x.whl", [".pypirc", ".netrc", "netrc"]),
+        *(
+            (line, [])
+            for line in (
+                *("npm test", "npm restart", "npm stop", "npm version patch", "npm pack"),
+                *("pip wheel .", "pip list; pip wheel .", "uv sync", "uv build", "docker compose up"),
+            )
+        ),
+    ],
+)
+def test_what_installs_has_what_says_where_packages_come_from_as_these_run(line, given, project, tmp_path, monkeypatch):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / line.partition(" ")[0]).touch(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    monkeypatch.setenv("PIP_CONFIG_FILE", f"{project.parent}/named")
+    monkeypatch.setenv("NETRC", f"{project.parent}/netrc")
+    confine = {"default": "network"}
+    policy = Policy.from_dict({**ALL, "version": "1.2", "confine": confine}, project_root=project, home=project.parent)
+    assert profile_of(policy, line).credentials == tuple(f"{project.parent}/{one}" for one in given)
+
+
 def test_an_untrusted_project_can_only_narrow(project):
     from executor_permissions.judge.boxes._profile import Confinement, Told
 

@@ -15,21 +15,20 @@ from executor_permissions.judge.paths._paths import under
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from executor_permissions.judge.options._walk import Walk
     from executor_permissions.judge.rules._rules import Part, Places
 
 # ruff: noqa: PTH113, PTH117, PTH118, PTH120 -- text, as in _paths
 
 # Of the known places of secrets, those that belong to a program; below the home folder.
 _GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
-_NODE = (".npmrc", ".yarnrc.yml")
-_PYTHON = (".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
 _OWN: dict[str, tuple[str, ...]] = {
     "git": _GIT,
     **dict.fromkeys(("ssh", "scp", "sftp", "rsync", "ssh-keyscan"), (".ssh",)),
-    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), _NODE),
-    **dict.fromkeys(("pip", "pip3", "twine", "uv", "poetry"), _PYTHON),
+    "npm": (".npmrc",),
+    **dict.fromkeys(("pip", "pip3"), (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")),
+    "twine": (".pypirc", ".netrc"),
     **dict.fromkeys(("curl", "wget"), (".netrc",)),
-    "cargo": (".cargo/credentials.toml",),
     "gh": (".config/gh",),
     "kubectl": (".kube",),
     "helm": (".kube",),
@@ -40,19 +39,19 @@ _OWN: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # The variables that name other files for them; of `executor.confine`, which hides these too.
 _BY_VARIABLE: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("npm", "npx", "yarn", "pnpm"), ("NPM_CONFIG_USERCONFIG", "npm_config_userconfig")),
+    "npm": ("NPM_CONFIG_USERCONFIG", "npm_config_userconfig"),
     **dict.fromkeys(("pip", "pip3"), ("PIP_CONFIG_FILE", "NETRC")),
-    **dict.fromkeys(("twine", "uv", "poetry", "curl", "wget"), ("NETRC",)),
+    **dict.fromkeys(("twine", "curl", "wget"), ("NETRC",)),
     **dict.fromkeys(("kubectl", "helm"), ("KUBECONFIG",)),
-    "cargo": ("CARGO_HOME",),
     "gh": ("GH_CONFIG_DIR",),
     "aws": ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"),
     "az": ("AZURE_CONFIG_DIR",),
     "gcloud": ("CLOUDSDK_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS"),
     "docker": ("DOCKER_CONFIG",),
 }  # fmt: skip
-# What a builder is told to run, by its name in the project.
-_RUNS = frozenset({"run", "run-script", "test", "t", "start", "exec", "x", "dlx", "bench"})
+# What of them a builder has that installs packages: it says where these come from, and else they come from elsewhere.
+_SOURCES = frozenset({".npmrc", ".config/pip/pip.conf", ".pip/pip.conf", *_BY_VARIABLE["npm"], "PIP_CONFIG_FILE"})
+_PACKAGES = frozenset({"npmpackage", "codepackage"})  # its operands
 
 _NAMING_REMOTES = ("remotes", "branches")  # of a repository: its files are remotes too, see gitrepository-layout(5)
 # Of git what looks at no files of the work tree. Into submodules none goes by itself: a box with credentials says so.
@@ -71,6 +70,7 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
         folder: Where the line starts; the project's root if None.
     """
     names: set[str] = set()
+    builds = False
     parts = tuple(parts)
     folders = {os.path.normpath(os.path.join(places.project, folder or ""))}
     for part in parts:
@@ -81,6 +81,7 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
             folders |= {os.path.normpath(os.path.join(one, words[1])) for one in folders}
         elif _runs_itself(part):
             names.add(words[0])
+            builds = builds or _is_builder(walk(list(words)))
         else:
             return ()
     if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
@@ -90,14 +91,17 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
         return ()
     if not _is_elsewhere(name, places.project):
         return ()
-    return (*(os.path.join(places.home, own) for own in _OWN[name]), *_named_by_variables(name, places))
+    files, variables = (
+        [one for one in table.get(name, ()) if one in _SOURCES or not builds] for table in (_OWN, _BY_VARIABLE)
+    )
+    return (*(os.path.join(places.home, own) for own in files), *_named_by(variables, places))
 
 
-def _named_by_variables(name: str, places: Places) -> Iterable[str]:
+def _named_by(variables: Iterable[str], places: Places) -> Iterable[str]:
     """Where the environment says that they are; in the project a box may have written them, and what they run."""
     from executor.confine import named_secrets
 
-    named = named_secrets(places.home, _BY_VARIABLE.get(name, ()))
+    named = named_secrets(places.home, variables)
     return (path for path in named if not under(os.path.realpath(path), places.project))
 
 
@@ -117,13 +121,16 @@ def _runs_itself(part: Part) -> bool:
         return True
     if found.grammar.loads:
         return False
-    if found.grammar.entry.kind == "builder":
-        first = next((word for word in words[1:] if word[:1] != "-"), "")
-        if found.inner or first in _RUNS:
-            return False
+    if _is_builder(found) and (found.inner or found.grammar.repeated not in _PACKAGES):
+        return False
     # An option that may run something: only where a rule has spelled it out. One for the whole tool spells out nothing.
     spelled = part.verdict == "allow" and (part.rule or "").split(None, 1)[:1] == [words[0]]
     return found.reach < 0 or spelled
+
+
+def _is_builder(found: Walk | None) -> bool:
+    """Whether a command runs code of the project, or of packages."""
+    return found is not None and found.grammar is not None and found.grammar.entry.kind == "builder"
 
 
 def _is_elsewhere(name: str, project: str) -> bool:

@@ -125,12 +125,12 @@ PROGRAMS: dict[str, Entry] = {
                 "writer", "", "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:"
             ),
             "version": Entry(
-                "writer",
+                "builder",  # as the next, it runs the scripts of the project that are called like it
                 "text",
                 "--no-git-tag-version --no-commit-hooks --allow-same-version --preid: -m: --message: --sign-git-tag "
                 "--no-workspaces-update -f --force",
             ),
-            "pack": Entry("writer", "codenpm*", "--dry-run", asks="--pack-destination:write"),
+            "pack": Entry("builder", "codenpm*", "--dry-run", asks="--pack-destination:write"),
             "publish": Entry(
                 "network",
                 "codenpm*",
