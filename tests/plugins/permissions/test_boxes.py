@@ -402,6 +402,31 @@ def test_what_installs_has_what_says_where_packages_come_from_as_these_run(line,
     assert profile_of(policy, line).credentials == tuple(f"{project.parent}/{one}" for one in given)
 
 
+@pytest.mark.parametrize(
+    ("found", "leads_to", "there"),
+    [
+        ("bin/kubectl", None, True),
+        ("bin/kubectl", "sdk/bin/kubectl", True),
+        ("bin/kubectl", "cli/com.kubectl.cli.js", True),
+        ("shims/kubectl", None, False),  # .tool-versions may say "kubectl path:./evil"
+        ("bin/kubectl", "shims/kubectl", False),
+        ("shims/kubectl", "bin/mise", False),
+        ("bin/kubectl", "bin/volta-shim", False),
+    ],
+)
+def test_no_credentials_go_to_a_shim_which_runs_what_a_file_of_the_project_names(
+    found, leads_to, there, project, tmp_path, monkeypatch
+):
+    for name in {found, leads_to or found}:
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+    (tmp_path / (leads_to or found)).touch(0o755)
+    if leads_to is not None:
+        (tmp_path / found).symlink_to(tmp_path / leads_to)
+    monkeypatch.setenv("PATH", str((tmp_path / found).parent), prepend=os.pathsep)
+    policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project, home=project.parent / "home")
+    assert bool(profile_of(policy, "kubectl get pods").credentials) is there
+
+
 def test_an_untrusted_project_can_only_narrow(project):
     from executor_permissions.judge.boxes._profile import Confinement, Told
 

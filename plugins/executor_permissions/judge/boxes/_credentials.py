@@ -134,14 +134,25 @@ def _is_builder(found: Walk | None) -> bool:
 
 
 def _is_elsewhere(name: str, project: str) -> bool:
-    """Whether the shell finds *name* in a folder outside of the project."""
+    """Whether the shell finds *name* in a folder outside of the project, and no shim."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if not os.path.isabs(folder):
             return False
         path = os.path.join(folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
-            return not any(under(os.path.realpath(one), project) for one in (path, folder))
+            real = os.path.realpath(path)
+            return not (_is_shim(name, real) or under(real, project) or under(os.path.realpath(folder), project))
     return False
+
+
+def _is_shim(name: str, real: str) -> bool:
+    """
+    Whether the file that *name* leads to stands for another one, which a file of the project may name.
+
+    Those of asdf, mise and pyenv are in a folder of that name; others are links to one program for all names.
+    """
+    *_, folder, file = real.split("/")
+    return name not in file or folder == "shims"
 
 
 def _led_astray(parts: Iterable[Part], project: str) -> bool:
