@@ -6,6 +6,14 @@ from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
 
+HELM = (
+    "-a -A -q -o:(json|yaml|table) --output:(json|yaml|table) --all --all-namespaces --filter: "
+    "--revision: --max: -l --versions --version: --set: --short --strict --api-versions: --include-crds "
+    "--kube-version: --no-hooks --release-name"
+)
+HELM_ASKS = (
+    "-f:read --values:read --set-file:read --post-renderer: --output-dir:write --repo: --ca-file:read --show-only:"
+)
 PROGRAMS: dict[str, Entry] = {
     "docker": Entry(
         "network",
@@ -247,15 +255,9 @@ PROGRAMS: dict[str, Entry] = {
         "--repository-config:read",
         traits="globals bool",
         subs={
-            "list ls status history get show search version env lint template": Entry(
-                "network",
-                "text*",
-                "-a -A -q -o:(json|yaml|table) --output:(json|yaml|table) --all --all-namespaces --filter: "
-                "--revision: --max: -l --versions --version: --set: --short --strict --api-versions: --include-crds "
-                "--kube-version: --no-hooks --release-name",
-                asks="-f:read --values:read --set-file:read --post-renderer: --output-dir:write --repo: "
-                "--ca-file:read --show-only:",
-            ),
+            "list ls status history get search version env": Entry("network", "text*", HELM, asks=HELM_ASKS),
+            # They show the project's chart, and what its links lead to, and need no cluster for it.
+            "show lint template": Entry("builder", "text*", HELM, asks=HELM_ASKS),
             "repo dependency": Entry(
                 "network",
                 subs={
