@@ -9,12 +9,12 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge.runs._other_names import (
-    _SUB_COMMANDS,
     _beginnings,
     _sub_commands,
     has_other_name,
     other_names,
 )
+from executor_permissions.judge.runs._same_commands import SUB_COMMANDS
 
 SAME = {  # a rule, and spellings of what it is about
     "git push * main": ["git push origin HEAD:main", "git push origin refs/heads/main", "git push origin +HEAD:refs/heads/main", "git push o x:heads/main", "git push -u o +main"],
@@ -46,6 +46,20 @@ SAME = {  # a rule, and spellings of what it is about
     "yarn deploy*": ["yarn run deploy", "yarn run deploy:prod"],
     "docker rm *": ["docker container rm x", "docker container rm -f x", "docker -H h container rm x", "docker --host=h container remove x"],
     "docker container rm *": ["docker rm x", "docker rm -f x", "docker --context c rm x"],
+    "podman rm *": ["podman container rm x", "podman container remove x", "/usr/bin/podman container rm -f x"],
+    "gh pr create *": ["gh pr new", "gh pr new -f -R a/b"],
+    "gh pr checkout *": ["gh co 3"],
+    "gh extension install *": ["gh ext install a/b", "gh extensions install a/b"],
+    "composer remove *": ["composer rm x", "composer uninstall x"],
+    "composer run-script *": ["composer run x"],
+    "gradle publish *": ["gradlew publish", "./gradlew clean publish", "gradle :publish", "./gradlew :publish -q"],
+    "gradlew publish *": ["./gradlew publish", "./gradlew clean publish"],
+    "mvn deploy *": ["./mvnw deploy", "./mvnw -q clean deploy", "mvnd deploy"],
+    "bun remove *": ["bun rm x"],
+    "mise exec *": ["mise x -- ls"],
+    "direnv allow *": ["direnv permit", "direnv grant ."],
+    "svn commit *": ["svn ci -m x"],
+    "gcloud compute instances delete *": ["gcloud beta compute instances delete x", "gcloud -q alpha compute instances delete x"],
     "docker rmi *": ["docker image rm x", "docker image remove x"],
     "docker compose down *": ["docker-compose down", "docker-compose down -v"],
     "npm publish *": ["npm pub", "npm publ --tag x", "npm publi", "npm -s pub", "npm --registry=x publis", "npm exec npm@9 publish", "npm exec npm@latest pub"],
@@ -80,6 +94,9 @@ OTHERS = {
     "python -c *": ["python3 x.py", "python3 -m c"],
     "yarn deploy *": ["yarn run x", "yarn add deploy-tool"],
     "docker rm *": ["docker ps", "docker container ls", "docker image rm x", "docker rmi x"],
+    "composer remove *": ["composer show x", "composer require rem"],
+    "gradle publish *": ["gradle test", "gradle :test", "./gradlew republish"],
+    "gh pr create *": ["gh pr view", "gh issue new"],
     "npm publish *": ["npm p", "npm run publ", "npm unpublish x", "npm test"],
     "npm install *": ["npm ci", "npm run i", "npm ls"],
     "git push --force *": ["git push origin main", "git push origin a:b", "git log +x"],
@@ -128,6 +145,22 @@ def test_what_is_nearly_the_same_is_for_a_person(tmp_path):
     ] * 3
 
 
+@pytest.mark.parametrize(
+    ("rule", "texts"),
+    [
+        ("composer remove *", ["composer rem x", "composer -n remo x", "php composer remov x"]),
+        ("bundle exec *", ["bundle exe x", "bundle e x"]),
+        ("gem install *", ["gem inst x", "gem i x"]),
+        ("hg push *", ["hg pus", "hg pu"]),
+        ("ip link delete *", ["ip l del x", "ip link d x", "ip -4 li de x"]),
+        ("gradle publish *", ["gradle pub", "./gradlew clean pub", "gradle :app:publish", "gradle :app:publi"]),
+    ],
+)
+def test_what_is_short_for_it_where_the_program_takes_that_is_for_a_person(tmp_path, rule, texts):
+    verdict = judged(tmp_path, rule)
+    assert [text for text in texts if verdict(text) != "ask"] == []
+
+
 def test_no_other_name_allows(tmp_path):
     rules = {"whitelist": {"patterns": ["docker rm *", "npm test *", "pip install *", "python3 *", "chmod 777 *"]}}
     policy = Policy.from_dict(rules, project_root=tmp_path)
@@ -136,8 +169,8 @@ def test_no_other_name_allows(tmp_path):
 
 
 def test_only_a_program_that_is_said_to_have_another_name_has_one():
-    for program in {"chmod", "git", "ls", "python3", "pip3.11", *_SUB_COMMANDS, *_beginnings()}:
-        for begins in _sub_commands(program) if program in _SUB_COMMANDS else [("push",), ("777",)]:
+    for program in {"chmod", "git", "ls", "python3", "pip3.11", *SUB_COMMANDS, *_beginnings()}:
+        for begins in _sub_commands(program) if program in SUB_COMMANDS else [("push",), ("777",)]:
             others = {words[0] for words, _ in other_names([program, *begins, "+x", "-m", "pip", "-e"])}
             assert others <= {program} or has_other_name(program)
     assert has_other_name("docker-compose")

@@ -1,7 +1,5 @@
 """
 What a command is by the other names that its program has for the same: for denying.
-
-Only what the program's own manual calls the same is in the tables. What is nearly the same may be meant by a rule.
 """
 
 # ruff: noqa: SIM905 -- lines of names are read, and changed, best
@@ -12,87 +10,27 @@ import signal
 from functools import cache
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge.bash._words import Unknown
+from executor_permissions.judge.bash._words import Glob, Unknown
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import PYTHON_FLAGS
+from executor_permissions.judge.runs._same_commands import PROGRAMS, SUB_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# Programs: how a command begins, and how else it may begin.
-_PROGRAMS = (
-    "sudoedit | sudo -e | sudo --edit",
-    "docker-compose | docker compose",
-    "reboot | systemctl reboot | init 6 | telinit 6",
-    "poweroff | systemctl poweroff | init 0 | telinit 0",
-    "halt | systemctl halt",
-    "mkfs | mke2fs",
-    "fd | fdfind",
-    "npx | npm exec | npm x",
-    "uvx | uv tool run",
-    "pnpx | pnpm dlx",
-    "node | nodejs",
-    "apt | apt-get",
-    "source | .",
-    "declare | typeset",
-    "mapfile | readarray",
-)
-# Sub-commands of one program, each with its other names.
-_SUB_COMMANDS = {
-    "docker": (
-        "rm | container rm | container remove",
-        "rmi | image rm | image remove",
-        *(
-            f"{name} | container {name}"
-            for name in "attach commit cp create diff exec export kill logs pause port rename restart run start stats"
-            " stop top unpause update wait".split()
-        ),
-        *(f"{name} | image {name}" for name in "build history import load pull push save tag".split()),
-        "ps | container ls | container list | container ps",
-        "images | image ls | image list",
-        "volume rm | volume remove",
-        "network rm | network remove",
-    ),
-    "npm": (
-        "install | i | in | ins | inst | insta | instal | isnt | isntall | add",
-        "uninstall | un | unlink | remove | rm | r",
-        "ci | clean-install | ic | install-clean",
-        "run-script | run | rum | urn",
-        "test | t | tst",
-        "exec | x",
-        "config | c",
-        "update | up | upgrade | udpate",
-        "adduser | add-user",
-        "dist-tag | dist-tags",
-        "owner | author",
-        "publish",
-        "unpublish",
-        "deprecate",
-        "login",
-        "logout",
-        "token",
-        "access",
-        "version | verison",
-    ),
-    "pnpm": (
-        "install | i",
-        "remove | rm | uninstall | un",
-        "update | up | upgrade",
-        "run | run-script",
-        "test | t | tst",
-    ),
-    "cargo": ("build | b", "check | c", "test | t", "run | r", "doc | d", "remove | rm"),
-    "git": ("add | stage",),
-    "helm": ("uninstall | del | delete | un",),
-    "brew": ("uninstall | remove | rm", "install | instal"),
-}
 # Each operand is a command of its own; of the latter it may be what the one before it is given.
 _EACH = frozenset("make gmake bmake mvn mvnw mvnd gradle gradlew ant rake ninja samu scons redo tup".split())
 _MAY_BE_EACH = frozenset(
     "just invoke inv task mage doit waf sbt lein paver nox gulp grunt jake cake fab mask b2 rebar3 mill phing"
     " bake".split()
 )
+_WRAPPING = {"gmake": "make", "gradlew": "gradle", "mvnw": "mvn", "mvnd": "mvn"}
 _SHORTENING = frozenset({"npm"})  # they take the beginning of a name for the name, if no other begins like that
+# As these do, whose names nobody lists here: how many words they take like that.
+_SHORTENED = {
+    **dict.fromkeys(("bundle", "composer", "gem", "gradle", "gradlew", "hg"), 1),
+    **dict.fromkeys(("bridge", "ip", "nmcli", "tc"), 2),
+}
 _NUMBERED = re.compile(r"(pip|python|pypy)[0-9.]+\Z")
 _KILLING = frozenset({"kill", "pkill", "killall"})
 _SIGNALS = tuple(
@@ -117,7 +55,7 @@ _SHORTEST = 2  # letters of a name that is shortened
 def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
     """The same command as *words* by other names, each with whether it surely is the same."""
     program = words[0].rpartition("/")[2]
-    known = program in _beginnings() or program in _SUB_COMMANDS or program in _FORMS
+    known = any(program in table for table in (_beginnings(), SUB_COMMANDS, _FORMS, _SHORTENED))
     if program in _EACH or program in _MAY_BE_EACH:
         return _each_first(program, words, surely=program in _EACH)
     if "@" in program[1:]:
@@ -132,23 +70,32 @@ def other_names(words: list[str]) -> Iterable[tuple[list[str], bool]]:
 
 
 def _each_first(program: str, words: list[str], *, surely: bool) -> Iterator[tuple[list[str], bool]]:
-    """``make test deploy`` and ``make X=1 deploy`` are ``make deploy``, too, and ``gmake`` is GNU's ``make``."""
-    if program == "gmake":
-        yield ["make", *words[1:]], True
-        yield from _each_first("make", words, surely=surely)
+    """
+    ``make test deploy`` and ``make X=1 deploy`` are ``make deploy``, too, and ``gmake`` is GNU's ``make``.
+
+    ``gradle :app:publish`` is ``publish`` of one of the projects.
+    """
+    if program in _WRAPPING:
+        yield [_WRAPPING[program], *words[1:]], True
+        yield from _each_first(_WRAPPING[program], words, surely=surely)
     switches = [word for word in words[1:] if word[:1] == "-" or "=" in word][:_MOST_TARGETS]
     options = [word for word in switches if word[:1] == "-"]
     targets = {word: at for at, word in enumerate(words) if at and word[:1] != "-" and "=" not in word}
     for word, at in [*targets.items()][:_MOST_TARGETS]:
         for given in (switches, options) if len(options) < len(switches) else (switches,):
             yield [program, word, *given], surely and words[at - 1][:1] != "-"
+        if program == "gradle":
+            task = word.rpartition(":")[2]
+            yield [program, task], task == word.removeprefix(":")
+            yield [program, Glob(f"{task}*")], False
     if len(targets) > _MOST_TARGETS:
         yield [program, Unknown("*")], False
 
 
 def has_other_name(program: str) -> bool:
     """Whether *program* has another name itself, and not only its sub-commands, options and operands."""
-    return program in _beginnings() or "@" in program or program.startswith(("python", "pip", "pypy", "gmake", _GIT))
+    told = program in _beginnings() or program in _WRAPPING
+    return told or "@" in program or program.startswith(("python", "pip", "pypy", _GIT))
 
 
 def _without_version(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
@@ -177,8 +124,10 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
         if tuple(words[1 : len(begins)]) == begins[1:]:
             for other in others:
                 yield [*other, *words[len(begins) :]], True
-    if program in _SUB_COMMANDS and (program in _SHORTENING or not _first_words(program).isdisjoint(words)):
+    if program in SUB_COMMANDS and (program in _SHORTENING or not _first_words(program).isdisjoint(words)):
         yield from _by_sub_command(program, words)
+    if program in _SHORTENED:
+        yield _shortened(words, _SHORTENED[program])
     if program == "git" and "push" in words:
         yield from _pushing(words)
     elif program in _FORMS:
@@ -191,7 +140,7 @@ def _names(program: str, words: list[str]) -> Iterator[tuple[list[str], bool]]:
 def _beginnings() -> dict[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]]:
     """By program: how a command may begin, and what is the same."""
     found: dict[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]] = {}
-    for line in _PROGRAMS:
+    for line in PROGRAMS:
         for begins, others in _others(line):
             found.setdefault(begins[0], []).append((begins, others))
     return found
@@ -200,7 +149,7 @@ def _beginnings() -> dict[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]
 @cache
 def _sub_commands(program: str) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
     """The sub-commands of *program*, each with the others that are the same."""
-    return {begins: others for line in _SUB_COMMANDS[program] for begins, others in _others(line)}
+    return {begins: others for line in SUB_COMMANDS[program] for begins, others in _others(line)}
 
 
 @cache
@@ -227,6 +176,20 @@ def _by_sub_command(program: str, words: list[str]) -> Iterator[tuple[list[str],
         for full in known:
             if full[0].startswith(name):
                 yield [*words[:at], *full, *words[at + 1 :]], True
+
+
+def _shortened(words: list[str], count: int) -> tuple[list[str], bool]:
+    """``composer rem x`` may be any sub-command that begins like that."""
+    at = [i for i, word in enumerate(words) if i and word[:1] != "-"][:count]
+    return [Glob(f"{word}*") if i in at and type(word) is str else word for i, word in enumerate(words)], False
+
+
+def _of_every_stage(words: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """``gcloud beta compute`` is ``gcloud compute`` with what is new there."""
+    stage = next((word for word in words[1:] if word[:1] != "-"), "")
+    if stage in ("alpha", "beta"):
+        at = words.index(stage)
+        yield [*words[:at], *words[at + 1 :]], True
 
 
 def _pushing(words: list[str]) -> Iterator[tuple[list[str], bool]]:
@@ -364,6 +327,7 @@ _FORMS: dict[str, Callable[[list[str]], Iterator[tuple[list[str], bool]]]] = {
     "chmod": _of_modes,
     **dict.fromkeys(("tar", "gtar", "bsdtar"), _of_tar),
     **dict.fromkeys(("terraform", "tofu"), _destroying),
+    "gcloud": _of_every_stage,
     **dict.fromkeys(("find", "gfind", "bfs"), _without_end_of_options),
     **dict.fromkeys(("cp", "mv", "ln", "install", "gcp", "gmv", "gln", "ginstall"), _with_target_last),
 }
