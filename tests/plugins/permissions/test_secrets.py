@@ -55,6 +55,22 @@ def test_what_anyone_may_see_is_not(verdict, form):
     assert [word for word in PUBLIC if verdict(form.format(word)) != "allow"] == []
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        ".config/pypoetry/auth.toml",
+        ".config/helm/registry/config.json",
+        ".local/share/uv/credentials/credentials.toml",
+        ".docker/contexts/tls/x/docker/key.pem",
+        ".docker/key.pem",
+        ".terraformrc",
+        ".rediscli_history",
+    ],
+)
+def test_what_clients_of_services_log_in_with_is_asked_about(verdict, place):
+    assert [verdict(f"{program} ~/{place}") for program in ("cat", "head -3", "grep -r token")] == ["ask"] * 3
+
+
 PLACES = ["/proc", "/proc/self", "/proc/self/", "/proc/thread-self", "/proc/1", "/proc/self/task", "/dev/fd/..", "/etc"]
 
 

@@ -31,7 +31,7 @@ _OWN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("curl", "wget"), (".netrc",)),
     "gh": (".config/gh",),
     "kubectl": (".kube",),
-    "helm": (".kube",),
+    "helm": (".kube", ".config/helm/registry"),
     "aws": (".aws",),
     "az": (".azure",),
     "gcloud": (".config/gcloud",),
