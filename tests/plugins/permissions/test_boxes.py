@@ -62,6 +62,9 @@ def chosen(project):
         ("nobody-knows-this", "project"),
         ("git fetch", "network"),
         ("curl http://example.org", "network"),
+        ("kubectl version", "network"),
+        ("kubectl api-resources", "network"),
+        ("docker search x", "network"),
     ],
 )
 def test_the_tables_know_a_profile(command, profile, chosen):

@@ -250,7 +250,7 @@ def test_what_programs_do_is_told():
 def test_a_rule_may_end_where_a_sub_command_only_reads():
     table = {
         "git log -5": 2, "git stash list": 3, "git stash": 0, "git remote -v": 0, "git branch --show-current": 0, "ls -la": 1, "git remote get-url x": 3, "git push": 0, "npm ls": 2, "npm test": 0, "docker ps": 2, "foo x": 0,
-        "git --no-pager log": 0, "kubectl version": 2, "git": 0, "pip list": 2, "git worktree list": 3, "git foo": 0, "rm x": 0,
+        "git --no-pager log": 0, "kubectl options": 2, "kubectl version": 0, "git": 0, "pip list": 2, "git worktree list": 3, "git foo": 0, "rm x": 0,
         # Providers, the settings of a backend, and plugins, all of the project's choice, are run.
         "terraform state list": 0, "terraform state show x": 0, "tofu workspace list": 0, "golangci-lint linters": 0,
     }  # fmt: skip

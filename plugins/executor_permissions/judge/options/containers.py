@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from executor_permissions.judge.options._entry import Entry
 
+DOCKER_SHOWS = "-a -H -f: --all --no-stream --human --filter: --limit: --format: --no-trunc -q --quiet"
 HELM = (
     "-a -A -q -o:(json|yaml|table) --output:(json|yaml|table) --all --all-namespaces --filter: "
     "--revision: --max: -l --versions --version: --set: --short --strict --api-versions: --include-crds "
@@ -33,11 +34,8 @@ PROGRAMS: dict[str, Entry] = {
             "logs": Entry("reader", "text", "-f -t -n: --follow --details --since: --until: --tail: --timestamps"),
             "version info": Entry("reader", "", "-f: --format:"),
             "top": Entry("reader", "text psletters*"),
-            "stats port diff history search": Entry(
-                "reader",
-                "text*",
-                "-a -H -f: --all --no-stream --human --filter: --limit: --format: --no-trunc -q --quiet",
-            ),
+            "stats port diff history": Entry("reader", "text*", DOCKER_SHOWS),
+            "search": Entry("network", "text*", DOCKER_SHOWS),
             "build": Entry(
                 "builder",
                 "readcontext",
@@ -177,8 +175,9 @@ PROGRAMS: dict[str, Entry] = {
                     )
                 },
             ),
-            "explain version api-resources api-versions options": Entry(
-                "reader",
+            "options": Entry("reader"),
+            "explain version api-resources api-versions": Entry(
+                "network",  # they ask the cluster
                 "text*",
                 "--recursive --api-version: --client -o:(json|yaml|wide|name) "
                 "--output:(json|yaml|wide|name|plaintext|plaintext-openapiv2) --api-group: --namespaced --no-headers "
