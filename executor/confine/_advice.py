@@ -19,7 +19,9 @@ _NONE = frozenset(
     "env sudo doas su nohup nice ionice timeout stdbuf setsid xargs find parallel watch strace chroot unshare "
     "sh bash dash zsh ksh busybox".split()
 )
-_WITH_SUBCOMMANDS = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "docker", "kubectl", "go", "pip", "pip3", "gh"})
+_WITH_SUBCOMMANDS = frozenset(
+    "git npm pnpm yarn cargo docker podman kubectl helm go pip pip3 uv gh aws gcloud terraform systemctl".split()  # noqa: SIM905 -- as above
+)
 
 
 def advice(command: str | list[str], said: str, profile: str) -> str:

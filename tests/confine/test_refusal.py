@@ -71,3 +71,10 @@ def test_only_the_program_that_was_refused_is_advised(profile, line, said, patte
     assert "refused to write /etc/x1" in told
     assert "bash" not in told
     assert (f'add "{pattern}"' in told) if pattern else ('add "' not in told)
+
+
+@pytest.mark.parametrize("command", ["systemctl status x", "podman ps", "docker ps"])
+def test_of_a_program_with_sub_commands_the_one_that_was_refused_is_advised_and_not_all(profile, command):
+    said = "Cannot connect to /run/x.sock: socket: Operation not permitted\n"
+    program, sub = command.split()[:2]
+    assert f"add \"{program} {sub} *\" to 'open'" in refusal(profile, BOX, command, profile.project, said)
