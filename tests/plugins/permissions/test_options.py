@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -16,6 +17,7 @@ from executor_permissions.judge.bash._words import REST, Command, Glob, Number, 
 from executor_permissions.judge.options import is_known, kind_of, only_reads, read_only_words, walk
 from executor_permissions.judge.options._awk import is_safe_awk
 from executor_permissions.judge.options._checks import CHECKS, fits
+from executor_permissions.judge.options._entry import Trait
 from executor_permissions.judge.options._sed import is_safe_sed
 from executor_permissions.judge.options._tables import entries, grammar_of
 from executor_permissions.judge.options._walk import Walk, walk_plainly
@@ -423,6 +425,10 @@ def open_leaves():
     return [(path, grammar) for path, grammar in leaves() if path[0] not in FREE]
 
 
+def test_every_trait_of_a_table_is_one_that_is_heeded():
+    assert [path for path, grammar in leaves() if not grammar.traits <= {*get_args(Trait)}] == []
+
+
 def test_no_table_lets_an_option_through_that_it_does_not_have():
     wrong = []
     for path, grammar in open_leaves():
@@ -459,7 +465,7 @@ def test_what_is_to_be_spelled_out_is_never_covered():
 
 
 def test_words_that_come_from_elsewhere_are_asked_unless_the_program_only_reads_and_prints():
-    assert [path for path, grammar in open_leaves() if not grammar.inert and covered(*path, REST)] == []
+    assert [path for path, grammar in open_leaves() if "inert" not in grammar.traits and covered(*path, REST)] == []
 
 
 def test_the_tables_are_read_when_they_are_first_needed():

@@ -119,7 +119,7 @@ def _runs_itself(part: Part) -> bool:
     found = walk(list(words))
     if found is None or found.grammar is None:
         return True
-    if found.grammar.loads:
+    if "loads" in found.grammar.traits:
         return False
     if _is_builder(found) and (found.inner or found.grammar.repeated not in _PACKAGES):
         return False

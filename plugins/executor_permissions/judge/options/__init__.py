@@ -66,7 +66,7 @@ def kind_of(words: list[str], depth: int = 0) -> Kind | None:
     if found is None or found.grammar is None:
         return None
     kind = found.grammar.entry.kind
-    if found.inner and (found.grammar.peel or kind == "reader"):
+    if found.inner and ("peel" in found.grammar.traits or kind == "reader"):
         kinds = [kind_of(words[start:end], depth + 1) for start, end in found.inner]
         return next((one for one in kinds if one != "reader"), kind if kind == "reader" else kinds[0])
     return None if kind == "reader" and found.reach >= 0 else kind
@@ -76,7 +76,7 @@ def only_reads(words: list[str]) -> bool:
     """Whether the program reads and prints only, whatever its further words are."""
     found = walk(words)
     grammar = found.grammar if found is not None else None
-    return grammar is not None and grammar.inert and grammar.entry.kind == "reader"
+    return grammar is not None and "inert" in grammar.traits and grammar.entry.kind == "reader"
 
 
 def takes_files_by_option(words: list[str], *, lists: bool = False) -> bool:

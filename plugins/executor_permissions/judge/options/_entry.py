@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Kind = Literal["reader", "builder", "network", "writer"]
+Trait = Literal[
+    "stop", "words", "exact", "apart", "open", "at", "plus", "bool", "inert", "spell", "runner", "peel", "globals",
+    "loads",
+]  # fmt: skip
 OPTIONAL = -1  # the arity of an option whose value, if it has one, is attached
 
 
@@ -72,6 +76,7 @@ class Grammar:
         alone: The options that are safe, and take no further word.
         flags: The letters, and digits, of which any number behind one dash are safe options without a value: of an
             ``exact`` table no letters.
+        simple: Whether its operands are any number of one plain kind, or none.
     """
 
     entry: Entry
@@ -81,19 +86,7 @@ class Grammar:
     fixed: tuple[str, ...]
     repeated: str
     last: str
-    stop: bool
-    words: bool
-    exact: bool
-    apart: bool
-    open: bool
-    at: bool
-    plus: bool
-    bools: bool
-    inert: bool
-    spell: bool
-    runner: bool
-    peel: bool
-    loads: bool
+    traits: frozenset[Trait]
     simple: bool
     subs: dict[str, Entry] | None
     _compiled: dict[str, Grammar] = field(default_factory=dict)
@@ -103,9 +96,9 @@ class Grammar:
         if self.subs is None or name not in self.subs:
             return None
         if name not in self._compiled:
-            entry = _loading(self.subs[name]) if self.loads else self.subs[name]
-            inherited = self.options if "globals" in entry.traits or "globals" in self.entry.traits else {}
-            self._compiled[name] = compile_entry(entry, inherited)
+            entry = _loading(self.subs[name]) if "loads" in self.traits else self.subs[name]
+            takes_globals = "globals" in self.traits or "globals" in _traits(entry)
+            self._compiled[name] = compile_entry(entry, self.options if takes_globals else {})
         return self._compiled[name]
 
 
@@ -117,7 +110,7 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
             name, option = _option(token, safe=safe)
             options[name] = option
     fixed, repeated, last = _operands(entry.operands)
-    traits = frozenset(entry.traits.split())
+    traits = _traits(entry)
     subs = {name: sub for names, sub in entry.subs.items() for name in names.split()} if entry.subs else None
     return Grammar(
         entry=entry,
@@ -128,22 +121,14 @@ def compile_entry(entry: Entry, inherited: Mapping[str, Option] | None = None) -
         fixed=fixed,
         repeated=repeated,
         last=last,
-        stop="stop" in traits,
-        words="words" in traits,
-        exact="exact" in traits,
-        apart="apart" in traits,
-        open="open" in traits,
-        at="at" in traits,
-        plus="plus" in traits,
-        bools="bool" in traits,
-        inert="inert" in traits,
-        spell="spell" in traits,
-        runner="runner" in traits,
-        peel="peel" in traits,
-        loads="loads" in traits,
+        traits=traits,
         simple=not fixed and not last and repeated in ("", "read", "text", "write", "change"),
         subs=subs,
     )
+
+
+def _traits(entry: Entry) -> frozenset[Trait]:
+    return frozenset(cast("list[Trait]", entry.traits.split()))
 
 
 def _loading(entry: Entry) -> Entry:

@@ -132,11 +132,11 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 _odd_operand(walk, grammar, at)
             operands.append(at)
             at += 1
-            if grammar.stop:
+            if "stop" in grammar.traits:
                 _behind_operand(walk, grammar, at)
                 operands.extend(range(at, count))
                 break
-        elif word == "--" and not grammar.open:
+        elif word == "--" and "open" not in grammar.traits:
             if walk.unsure:
                 walk.ask(at)
             else:
@@ -161,7 +161,7 @@ def sub_command(walk: Walk, grammar: Grammar, at: int) -> None:
     if sub is None:
         walk.ask(at)
         return
-    if sub.spell:
+    if "spell" in sub.traits:
         walk.ask(at)
     walk.named = at + 1
     SHAPES[sub.entry.shape](walk, sub, at + 1)
@@ -171,12 +171,12 @@ def _odd_operand(walk: Walk, grammar: Grammar, at: int) -> None:
     """An operand that may be an option: it is not known, or begins with a character that means something to some."""
     word = walk.words[at]
     first = word[:1]
-    if (first == "@" and grammar.at) or (first == "+" and grammar.plus):
+    if (first == "@" and "at" in grammar.traits) or (first == "+" and "plus" in grammar.traits):
         option = grammar.options.get("+#") if word[1:].isdigit() else grammar.options.get(word)
         if option is None:
             walk.ask(at)
     kind = type(word)
-    if kind is str or kind is Number or grammar.inert:
+    if kind is str or kind is Number or "inert" in grammar.traits:
         return
     if kind is Unknown or first in _WILD:
         walk.ask(at)
@@ -184,14 +184,14 @@ def _odd_operand(walk: Walk, grammar: Grammar, at: int) -> None:
 
 def _options_in_files(walk: Walk, grammar: Grammar, at: int) -> None:
     """``@file`` is replaced by what is in it before anything is read, behind ``--`` and as a value as well."""
-    for i in range(at, len(walk.words) if grammar.at else 0):
+    for i in range(at, len(walk.words) if "at" in grammar.traits else 0):
         if walk.words[i][:1] == "@":
             walk.ask(i)
 
 
 def _behind_operand(walk: Walk, grammar: Grammar, at: int) -> None:
     """Options end at the first operand: some implementations go on with them."""
-    if grammar.inert or "command" in grammar.fixed:
+    if "inert" in grammar.traits or "command" in grammar.fixed:
         return
     for i in range(at, len(walk.words)):
         if walk.words[i][:1] == "-" and len(walk.words[i]) > 1:
@@ -203,7 +203,7 @@ def option_at(walk: Walk, grammar: Grammar, at: int) -> int:
     word = walk.words[at]
     if type(word) is not str:
         return _unknown_option(walk, grammar, at)
-    return _short(walk, grammar, at) if word[1] != "-" and not grammar.words else _long(walk, grammar, at)
+    return _short(walk, grammar, at) if word[1] != "-" and "words" not in grammar.traits else _long(walk, grammar, at)
 
 
 def _long(walk: Walk, grammar: Grammar, at: int) -> int:
@@ -211,7 +211,7 @@ def _long(walk: Walk, grammar: Grammar, at: int) -> int:
     word = walk.words[at]
     name, equals, value = word.partition("=")
     option = grammar.options.get(name)
-    if option is None and grammar.words and name[:2] == "--":
+    if option is None and "words" in grammar.traits and name[:2] == "--":
         option = grammar.options.get(name[1:])
     if option is None:
         if "-#" in grammar.options and name.lstrip("-").isdigit() and not equals:
@@ -223,7 +223,7 @@ def _long(walk: Walk, grammar: Grammar, at: int) -> int:
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
     if option.arity in (1, OPTIONAL):
         _value(walk, option, value, at)
-    elif option.arity or not grammar.bools or value not in ("true", "false"):
+    elif option.arity or "bool" not in grammar.traits or value not in ("true", "false"):
         walk.ask(at)
     return at + 1
 
@@ -262,7 +262,7 @@ def _short(walk: Walk, grammar: Grammar, at: int) -> int:
         return at + 1 if option.arity <= 0 else _values(walk, grammar, option, at)
     if grammar.flags.issuperset(word[1:]):
         return at + 1  # as nearly every cluster
-    if grammar.exact and "=" in word and word.partition("=")[0] in options:
+    if "exact" in grammar.traits and "=" in word and word.partition("=")[0] in options:
         return _long(walk, grammar, at)
     return _cluster(walk, grammar, at)
 
@@ -284,14 +284,14 @@ def _cluster(walk: Walk, grammar: Grammar, at: int) -> int:
         position += 1
         if option.arity:
             if position < end:
-                if grammar.apart and word[position] != "=":
+                if "apart" in grammar.traits and word[position] != "=":
                     return _not_known(walk, at)
                 _value(walk, option, word[position:], at)
                 if word[position] == "=":  # which belongs to the value for some, and is in front of it for others
                     _value(walk, option, word[position + 1 :], at)
                 return at + 1
             return at + 1 if option.arity == OPTIONAL else _values(walk, grammar, option, at)
-        if grammar.exact and position < end:
+        if "exact" in grammar.traits and position < end:
             return _not_known(walk, at)
     return at + 1
 
@@ -301,8 +301,10 @@ def _values(walk: Walk, grammar: Grammar, option: Option, at: int) -> int:
     end = min(at + 1 + option.arity, len(walk.words))
     for i in range(at + 1, end):
         word = walk.words[i]
-        several = type(word) in _SEVERAL and not grammar.inert
-        if several or (word[:1] == "-" and (word in grammar.options if grammar.words else _may_be_option(word))):
+        several = type(word) in _SEVERAL and "inert" not in grammar.traits
+        if several or (
+            word[:1] == "-" and (word in grammar.options if "words" in grammar.traits else _may_be_option(word))
+        ):
             walk.ask(i)
         _options_in_files(walk, grammar, i)
         if i == end - 1 or option.value[:1] == "!":
@@ -355,11 +357,11 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
                 words[at] == "-"
                 or "://" in words[at]
                 or words[at].endswith(_SCRIPT_NAMES)
-                or (grammar.runner and "/" in words[at])
+                or ("runner" in grammar.traits and "/" in words[at])
             ):
                 walk.is_value("code", words[at], at)  # uv run takes scripts as well
             return
-        if not grammar.inert and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):
+        if "inert" not in grammar.traits and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):
             walk.ask(at)
         if kind:
             walk.is_value(kind, words[at], at)

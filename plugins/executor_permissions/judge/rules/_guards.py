@@ -76,6 +76,6 @@ def _inner_commands(words: list[str], found: Walk | None, inside: Inside) -> Ite
         yield from ((inner.at, inner.words or [], True) for inner in inside.commands)
     elif found is not None and grammar is not None:
         for start, end in found.inner:
-            yield start, words[start:end], not (grammar.runner or grammar.spell)
+            yield start, words[start:end], not ("runner" in grammar.traits or "spell" in grammar.traits)
     elif found is None:
         yield from ((inner.at, inner.words or [], True) for inner in inside.commands if inner.certain)

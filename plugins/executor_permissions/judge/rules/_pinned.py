@@ -44,7 +44,7 @@ class Pinned(NamedTuple):
         names = {self.name, *_WIDER.get(self.name, ()), *_other_spellings(grammars, self.name)}
         inner = {at for begin, end in (found.inner if found is not None else ()) for at in range(begin, end)}
         for at in range(self.spelled, len(words)):
-            if words[at] == "--" and not grammars[0].open:
+            if words[at] == "--" and "open" not in grammars[0].traits:
                 return True
             if at not in inner and _gives(words[at], names, grammars):
                 return False
@@ -154,7 +154,7 @@ def _gives(word: str, names: set[str], grammars: Sequence[Grammar]) -> bool:
         return False
     if word.partition("=")[0] in names:
         return True
-    if word[1:2] == "-" or grammars[0].words:
+    if word[1:2] == "-" or "words" in grammars[0].traits:
         return False
     for letter in word[1:]:
         if "-" + letter in names:

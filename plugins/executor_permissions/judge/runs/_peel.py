@@ -69,7 +69,7 @@ def _parts(command: Command, depth: int) -> list[Command] | None:
         handed = handed_on(command)
         behind = walk(handed) if handed is not None else None
         parts = (_find(_with_words(command, handed), behind) if handed and behind else None) or _xargs(command, found)
-    elif found.grammar.peel:
+    elif "peel" in found.grammar.traits:
         parts = [_with_words(command, words[start:end]) for start, end in found.inner]
     else:
         bare = _without_leading_options(words, found) if found.lead > 1 else None
