@@ -131,10 +131,9 @@ class Operands:
 
     def _kept(self, does: Literal["read", "write"]) -> Found | None:
         """A file that no program may read, and that is there, as far as is looked; or one that none may write."""
-        globs = (one for _, _, one in self._rules.patterns if one.kept == does)
         roots = (one for one in self._rules.roots.values() if one.kept == does)
         there = (one for one in roots if does == "write" or self._links.exists(one.path))
-        return next(chain(globs, there), None)
+        return next(chain(self._rules.globs(does), there), None)
 
     def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
         """Whether the name of a file that is listed, or that a glob becomes, may be an option that names another."""
@@ -254,13 +253,13 @@ class Operands:
         """What is to be said of what is in the folder *place*, which is copied, moved or deleted."""
         program = effect.program or ""
         if program in MOVING and (program != "mv" or effect.takes_elsewhere(text)):
-            for one in self._rules.below(place.real):
-                if one.kept == "own" and (program not in COPYING or self._links.exists(one.path)):
+            for one in self._rules.below(place.real, "own"):
+                if program not in COPYING or self._links.exists(one.path):
                     yield Finding("maybe", f"{place.written} holds the permission policy's own files")
         if effect.takes_elsewhere(text):
             if program == "mv":
-                for one in self._rules.below(place.real):
-                    if one.kept == "write" and self._links.exists(one.path):
+                for one in self._rules.below(place.real, "write"):
+                    if self._links.exists(one.path):
                         yield Finding("maybe", f"{place.written} holds {one.path}", one.rule)
             yield from self._taken(place, follow=effect.follows_links())
 

@@ -156,8 +156,8 @@ class Searches:
 
         Unless *deep*, links and patterns count for what is in the folder itself.
         """
-        for one in self._rules.below(top):
-            if one.kept == "read" and self._links.exists(one.path):
+        for one in self._rules.below(top, "read"):
+            if self._links.exists(one.path):
                 yield one
         if not self._rules.patterns and not follow:
             return

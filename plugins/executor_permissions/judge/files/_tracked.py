@@ -163,13 +163,13 @@ class TrackedFiles:
         for folder in folders - {ANYWHERE}:
             base = self._links.real(_base(words, lead, folder), folder)
             top = _work_tree(base, self._links) or base
-            for one in self._rules.below(top):
-                if one.kept != "read" or not self._links.exists(one.path):
+            for one in self._rules.below(top, "read"):
+                if not self._links.exists(one.path):
                     continue
                 names = (os.path.relpath(one.path, base), os.path.relpath(one.path, top))
                 if _reach(forced, one.path) or any(fnmatchcase(name.lower(), glob) for name in names for glob in globs):
                     return one
-            if forced and any(one.kept == "read" for _, _, one in self._rules.patterns):
+            if forced and self._rules.globs("read"):
                 self._links.looked_beyond = True
                 found = next(self._added_by_pattern(top), None)
                 if found is not None:
@@ -224,7 +224,7 @@ class TrackedFiles:
 
     def _candidates(self, sub: list[str], top: str) -> Iterator[Found]:
         """The files that no tool may read, and that a sub-command about all of the work tree *top* may show."""
-        named = [one for one in self._rules.below(top) if one.kept == "read"]
+        named = self._rules.below(top, "read")
         self._links.looked_beyond = True
         if any(map((STASHING_ALL if sub[0] == "stash" else _STASHED).match, sub)) and not takes_along(sub):
             yield from named  # whatever is there now
@@ -244,7 +244,7 @@ class TrackedFiles:
                 found = in_head(top, path)
                 if found or (found is None and any(word in ("--cached", "--staged") for word in sub)):
                     yield one
-        if self._added and any(one.kept == "read" for _, _, one in self._rules.patterns):
+        if self._added and self._rules.globs("read"):
             yield from self._added_by_pattern(top)
 
     def _was_added(self, path: str, top: str) -> bool:
@@ -276,7 +276,7 @@ class TrackedFiles:
                         waiting.append(entry.path)
                     continue
                 place = Place(entry.path, entry.path, entry.path)
-                for rule, _, one in self._rules.patterns:
+                for rule, one in self._rules.patterns:
                     if one.kept == "read" and rule.catches(place) and self._was_added(entry.path, top):
                         yield one._replace(path=entry.path)
 
@@ -324,8 +324,8 @@ class TrackedFiles:
             waiting += inside
 
     def _kept_in(self, top: str, *, untracked: bool) -> Iterator[Found]:
-        named = [one for one in self._rules.below(top) if one.kept == "read"]
-        patterns = sum(one.kept == "read" for _, _, one in self._rules.patterns)
+        named = self._rules.below(top, "read")
+        patterns = len(self._rules.globs("read"))
         if not named and not patterns:
             return
         self._links.looked_beyond = True

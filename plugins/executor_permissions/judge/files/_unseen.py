@@ -110,9 +110,10 @@ def may_be_opened(
     text: str, folder: str, rules: FileRules, links: Links, home: str, *, writes: bool
 ) -> Iterator[Found]:
     """The rules about the file that a redirection to *text*, of which the shell works out a part, may open."""
-    pattern, kept = _pattern(text), "write" if writes else "read"
+    pattern = _pattern(text)
+    kept: Literal["read", "write"] = "write" if writes else "read"
     roots = [one for one in rules.roots.values() if one.kept == kept and (writes or links.exists(one.path))]
-    globs = [one for _, _, one in rules.patterns if one.kept == kept]
+    globs = rules.globs(kept)
     if has_open_name(text) or (writes and pattern[:1] == "*"):
         yield from (*roots, *globs)
         return

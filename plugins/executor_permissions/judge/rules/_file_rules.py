@@ -49,14 +49,14 @@ class FileRules:
 
     Attributes:
         roots: Files and folders, resolved and as they are written.
-        patterns: Rules with a ``*``, each with its text as an absolute pattern.
+        patterns: Rules with a ``*``, each with what it is about: the path of that is a pattern.
         several: What may be about files of several names: those with a ``*``, and beginnings.
         keeps_from_reading: Whether one of *roots* may be kept from whoever reads it.
         usual: Some of the folders that neither a rule is about nor what is known of secrets; at most `_MOST_FREE`.
     """
 
     roots: dict[str, Found] = field(default_factory=dict)
-    patterns: list[tuple[PathRule, str, Found]] = field(default_factory=list)
+    patterns: list[tuple[PathRule, Found]] = field(default_factory=list)
     several: list[Several] = field(default_factory=list)
     keeps_from_reading: bool = False
     usual: set[str] = field(default_factory=set)
@@ -70,7 +70,7 @@ class FileRules:
         """Add a rule of the file."""
         if "*" in rule.pattern:
             about = Found(rule.pattern, text, kept)
-            self.patterns.append((rule, rule.pattern, about))
+            self.patterns.append((rule, about))
             if rule.glob is not None:
                 self.several.append(Several(rule.glob, rule.root, about))
             self.usual.clear()
@@ -114,7 +114,7 @@ class FileRules:
             found += self._above(place.written, links)
         if place.entry != place.real:
             found += self._above(place.entry, links)
-        for rule, _, about in self.patterns:
+        for rule, about in self.patterns:
             if rule.catches(place):
                 found.append(about)
         return found
@@ -150,10 +150,14 @@ class FileRules:
         except (OSError, ValueError):
             return False
 
-    def below(self, folder: str) -> list[Found]:
-        """The rules about files and folders below *folder*."""
+    def below(self, folder: str, kept: Kept | None = None) -> list[Found]:
+        """The rules about files and folders below *folder*: those that keep them from *kept*, or all."""
         start = folder if folder.endswith("/") else folder + "/"
-        return [one for path, one in self.roots.items() if path.startswith(start)]
+        return [one for path, one in self.roots.items() if path.startswith(start) and kept in (None, one.kept)]
+
+    def globs(self, kept: Kept) -> list[Found]:
+        """What the rules with a ``*`` are about that keep files from *kept*."""
+        return [one for _, one in self.patterns if one.kept == kept]
 
     def among(self, top: str, names: tuple[str, ...]) -> list[Found]:
         """The files of these *names* in the folder *top* that a rule with a wildcard keeps from whoever reads."""
@@ -162,9 +166,7 @@ class FileRules:
             for path in (f"{top}/{name}" for name in names):
                 place = Place(path, path, path)
                 found += [
-                    one._replace(path=path)
-                    for rule, _, one in self.patterns
-                    if one.kept == "read" and rule.catches(place)
+                    one._replace(path=path) for rule, one in self.patterns if one.kept == "read" and rule.catches(place)
                 ]
             self._compared = top, names, found
         return self._compared[2]
@@ -172,7 +174,7 @@ class FileRules:
     def may_become(self, pattern: str) -> list[Found]:
         """The rules about what a shell glob (absolute) may become."""
         found = [one for path, one in self.roots.items() if may_meet(pattern, path)]
-        return found + [one for _, other, one in self.patterns if may_meet(pattern, other)]
+        return found + [one for _, one in self.patterns if may_meet(pattern, one.path)]
 
 
 def _fold(path: str) -> str:
