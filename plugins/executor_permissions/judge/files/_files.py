@@ -370,15 +370,10 @@ class Operands:
         found = self._entries_of.get(folder)
         if found is None:
             found = self._entries_of[folder] = []
-            self._links.looked_beyond = True
-            try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        self._count_entry()
-                        if entry.is_symlink() or entry.is_dir():
-                            found.append((entry.name, entry.is_symlink()))
-            except OSError:  # not there, or not to be looked at: nor will the shell
-                pass
+            for entry in self._links.entries(folder):  # the shell cannot look at others either
+                self._count_entry()
+                if entry.is_link or entry.is_folder:
+                    found.append((entry.path.rpartition("/")[2], entry.is_link))
         return found
 
     def _may_meet(self, pattern: str, name: str) -> bool:

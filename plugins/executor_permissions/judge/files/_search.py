@@ -177,19 +177,14 @@ class Searches:
 
     def _files_in(self, folder: str, waiting: list[str]) -> Iterator[tuple[str, bool]]:
         """The files and links in *folder*, each with whether it is a link; its folders are added to *waiting*."""
-        self._links.looked_beyond = True
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    self._entries += 1
-                    if self._entries > _MOST_ENTRIES:
-                        raise UnclearPathError("it searches more files than are looked at")
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        yield entry.path, entry.is_symlink()
-        except OSError:  # not there, or not to be looked at
-            return
+        for entry in self._links.entries(folder):
+            self._entries += 1
+            if self._entries > _MOST_ENTRIES:
+                raise UnclearPathError("it searches more files than are looked at")
+            if entry.is_folder:
+                waiting.append(entry.path)
+            else:
+                yield entry.path, entry.is_link
 
 
 class _Search(NamedTuple):

@@ -170,7 +170,6 @@ class TrackedFiles:
                 if _reach(forced, one.path) or any(fnmatchcase(name.lower(), glob) for name in names for glob in globs):
                     return one
             if forced and self._rules.globs("read"):
-                self._links.looked_beyond = True
                 found = next(self._added_by_pattern(top), None)
                 if found is not None:
                     return found
@@ -263,22 +262,18 @@ class TrackedFiles:
         """The files on the disk that a rule with a wildcard is about, and that may have been added."""
         waiting, seen = [top], 0
         while waiting:
-            try:
-                entries = sorted(os.scandir(waiting.pop()), key=lambda entry: entry.name)
-            except OSError:
-                continue
-            for entry in entries:
+            for path, _, is_folder in sorted(self._links.entries(waiting.pop())):
                 seen += 1
                 if seen > _MOST_ADDED:
                     raise UnclearPathError("it may show more files than are looked at")
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != ".git":
-                        waiting.append(entry.path)
+                if is_folder:
+                    if not path.endswith("/.git"):
+                        waiting.append(path)
                     continue
-                place = Place(entry.path, entry.path, entry.path)
+                place = Place(path, path, path)
                 for rule, one in self._rules.patterns:
-                    if one.kept == "read" and rule.catches(place) and self._was_added(entry.path, top):
-                        yield one._replace(path=entry.path)
+                    if one.kept == "read" and rule.catches(place) and self._was_added(path, top):
+                        yield one._replace(path=path)
 
     def _pathspecs(self, words: Sequence[str], base: str) -> _About:
         """The files and folders that it names, and those that it leaves out."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from executor_permissions.judge.paths._paths import Place, UnclearPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 # ruff: noqa: PTH115, PTH116, PTH208 -- pathlib is ten times slower, and every word of every command comes by here
 
@@ -32,6 +32,14 @@ _NOT_LOOKED_AT = ""  # no link has an empty target
 Stamp: TypeAlias = (
     "tuple[int, int, int, int]"  # when it was written, its size, its number, and when it was changed in any way
 )
+
+
+class Listed(NamedTuple):
+    """An entry of a folder: its path, and whether it is a link or a folder."""
+
+    path: str
+    is_link: bool
+    is_folder: bool
 
 
 class Seen(NamedTuple):
@@ -110,6 +118,16 @@ class Links:
             return os.listdir(folder)
         except OSError:
             return []
+
+    def entries(self, folder: str) -> Iterator[Listed]:
+        """What is in *folder*; nothing if it is no folder, or not to be looked at."""
+        self.looked_beyond = True
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    yield Listed(entry.path, entry.is_symlink(), entry.is_dir(follow_symlinks=False))
+        except OSError:
+            return
 
     def place(self, path: str, folder: str | None = None) -> Place:
         """
