@@ -15,8 +15,9 @@ from executor_permissions.judge.bash._moves import OWN_VARIABLE, READ_VALUES, re
 from executor_permissions.judge.bash._public import with_public_words
 from executor_permissions.judge.bash._words import KNOWN, Number
 from executor_permissions.judge.files._made_links import MAKERS, LinkMakers
-from executor_permissions.judge.files._places import Destinations, looks_at_the_tree
+from executor_permissions.judge.files._places import Destinations
 from executor_permissions.judge.git._links import holds_repositories
+from executor_permissions.judge.git._work_tree import looks_at_the_tree
 from executor_permissions.judge.options import _programs, kind_of
 from executor_permissions.judge.paths._paths import UnclearPathError, under
 from executor_permissions.judge.rules._rules import Part

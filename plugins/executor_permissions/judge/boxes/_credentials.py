@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._words import KNOWN
-from executor_permissions.judge.files._places import sub_command
+from executor_permissions.judge.git._work_tree import plain_sub_command
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.paths._paths import under
 
@@ -181,7 +181,7 @@ def _led_astray(parts: Iterable[Part], project: str) -> bool:
 
 def _is_of_remotes(words: tuple[str, ...]) -> bool:
     recursive = any(word.startswith("--rec") for word in words)  # --recurse-submodules, which may be shortened
-    return sub_command(words) in _OF_REMOTES and not recursive
+    return plain_sub_command(words) in _OF_REMOTES and not recursive
 
 
 def _named_repository(parts: Iterable[Part], folders: Iterable[str], project: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import Glob
-from executor_permissions.judge.files._places import puts_files_of_commits
+from executor_permissions.judge.git._work_tree import puts_files_of_commits
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.paths._globbed import WILDCARD
 from executor_permissions.judge.paths._overlap import may_meet

@@ -5,7 +5,6 @@ Outside the project, and in a repository's own folder, only a rule that names th
 to write ``~/.bashrc`` or ``.git/hooks``, nor ``pytest *`` to run the tests of another project.
 """
 
-# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import os
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import MAX_NESTING, NO_FILES, Glob, Module, program_of
-from executor_permissions.judge.git._shows import shows_patches
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._unpacks import UNPACKERS, Unpacked, is_git, unpacked_by
 from executor_permissions.judge.paths._globbed import WILDCARD
@@ -25,7 +23,7 @@ from executor_permissions.judge.rules._wild import folder_of
 from executor_permissions.judge.runs._peel import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from executor_permissions.judge.bash._expand import Folders
     from executor_permissions.judge.bash._words import Command
@@ -41,17 +39,6 @@ _STREAMS = NO_FILES | {"-"}
 PLACING = frozenset({"cp", "mv", "rsync", "install", "ln"})
 _CONTENTS = re.compile(r"(?:\A|/)\.{0,2}\Z")
 _INTO_ITSELF = re.compile(r"-[^-]*T|--no-t")
-# Of git what puts no file of a commit into the work tree, where it may be a link.
-_GIT_WITHOUT_FILES = frozenset(
-    "status diff log show add commit fetch branch remote tag config blame describe grep shortlog reflog push ls-files"
-    " ls-tree ls-remote cat-file for-each-ref name-rev rev-parse rev-list merge-base diff-tree diff-index diff-files"
-    " show-ref symbolic-ref count-objects var version help whatchanged range-diff format-patch archive gc".split()
-)
-# Of these what does not look at the files of the work tree either, and not into repositories among them.
-_GIT_WITHOUT_TREE = _GIT_WITHOUT_FILES - frozenset(
-    "status diff add commit describe grep ls-files diff-index diff-files fetch remote push".split()
-)
-_INTO_REPOSITORIES = re.compile("--submodule|--recurse-submodules")
 
 
 class Use(NamedTuple):
@@ -121,32 +108,6 @@ def names_in_targets(words: list[str], found: Walk | None) -> list[str]:
         if name not in ("", ".", ".."):
             paths.append(Glob(f"{target}/{name}") if type(source) is Glob else f"{target}/{name}")
     return paths
-
-
-def puts_files_of_commits(words: Sequence[str]) -> bool:
-    """Whether this command of git may put files of a commit into the work tree."""
-    return sub_command(words) not in _GIT_WITHOUT_FILES
-
-
-def looks_at_the_tree(words: Sequence[str]) -> bool:
-    """Whether this command of git looks at the files of the work tree, and into repositories among them."""
-    if any(map(_INTO_REPOSITORIES.match, words)):
-        return True
-    if "--ignore-submodules=all" in words:
-        return False
-    name = sub_command(words)
-    if name == "push":  # unless told otherwise here, by the user's settings (push.recurseSubmodules)
-        return "--no-recurse-submodules" not in words
-    # With the user's diff.submodule a patch is what git diff shows in there.
-    return name not in _GIT_WITHOUT_TREE or shows_patches(words[words.index(name) :] if name else [])
-
-
-def sub_command(words: Sequence[str]) -> str:
-    """What git is to do; "" if that cannot be told."""
-    for i in range(1, len(words)):
-        if words[i][:1] != "-" and words[i - 1] not in ("-C", "-c"):
-            return words[i]
-    return ""
 
 
 class Destinations:

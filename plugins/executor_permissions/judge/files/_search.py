@@ -12,7 +12,7 @@ from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import Glob, program_of
 from executor_permissions.judge.files._shows import SHOWING, shown_by
 from executor_permissions.judge.git._ignore_files import is_shown
-from executor_permissions.judge.git._shows import operands, sub_command
+from executor_permissions.judge.git._shows import operands, sub_command_at
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import FIND_RUNS, GREPS
 from executor_permissions.judge.paths._globbed import globbed
@@ -257,7 +257,7 @@ class _Search(NamedTuple):
     @classmethod
     def _of_git_diff(cls, words: list[str]) -> _Search | None:
         """Two paths, which git compares as diff does where one is outside of the repository, or there is none."""
-        given = operands(words[sub_command(words) :])
+        given = operands(words[sub_command_at(words) :])
         if len(given) < 2:
             return None
         inside = all(type(word) is str and not _LEADING_OUT.search(word) for word in given)

@@ -25,7 +25,7 @@ from executor_permissions.judge.git._shows import (
     operands,
     paths_in_objects,
     shows_content,
-    sub_command,
+    sub_command_at,
     takes_along,
     writes_the_index,
 )
@@ -120,7 +120,7 @@ class TrackedFiles:
 
     def shown(self, words: list[str], folders: Folders) -> tuple[str, str | None] | None:
         """Why *words* of git may show what no tool may read, and the rule about that; None if they do not."""
-        lead = sub_command(words)
+        lead = sub_command_at(words)
         sub = words[lead:]
         if shows_content(sub) or paths_in_objects(sub) is not None or _is_moved(sub):
             self._shown.append((words, folders))
@@ -135,7 +135,7 @@ class TrackedFiles:
                 if added is not None:
                     return f"it may add {added.path}, which a rule denies", added.rule
             if not self._in_order:
-                shown = (self._in_each(earlier, sub_command(earlier), where) for earlier, where in self._shown)
+                shown = (self._in_each(earlier, sub_command_at(earlier), where) for earlier, where in self._shown)
                 return next((one for one in shown if one is not None), None)
         return None
 

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._words import REST, Inner
-from executor_permissions.judge.git._shows import sub_command
+from executor_permissions.judge.git._shows import sub_command_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def look_at_git(words: list[str], found: Inside) -> None:
     """Add to *found* what git with these *words* runs."""
     if not _may_run(words):
         return
-    lead = sub_command(words)
+    lead = sub_command_at(words)
     sub = words[lead] if lead < len(words) else ""
     glued = _GLUED.get(sub)
     for i, word in enumerate(words[1:], 1):

@@ -59,7 +59,7 @@ _WRITING_THE_INDEX = frozenset({"add", "stage", "update-index", "read-tree", "re
 STASHING_ALL = re.compile(r"-[a-z]*[au]|--all|--inc|--only|.*\^3")
 
 
-def sub_command(words: list[str]) -> int:
+def sub_command_at(words: list[str]) -> int:
     """The index of git's sub-command."""
     at = 1
     while at < len(words) and words[at][:1] == "-":

@@ -126,7 +126,7 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
             if not walk.lead:
                 walk.lead = at
             if grammar.subs is not None:
-                sub_command(walk, grammar, at)
+                _behind_sub_command(walk, grammar, at)
                 return
             if type(word) is not str or word[:1] in "+@":
                 _odd_operand(walk, grammar, at)
@@ -152,7 +152,7 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
     assign(walk, grammar, operands)
 
 
-def sub_command(walk: Walk, grammar: Grammar, at: int) -> None:
+def _behind_sub_command(walk: Walk, grammar: Grammar, at: int) -> None:
     """Go on with the table of the sub-command at *at*."""
     word = walk.words[at]
     sub = grammar.sub(word) if type(word) is str else None
