@@ -170,7 +170,7 @@ class ShellJudge:
         if steps is None:
             steps, lasting = self._runs.walked(script, text, folders)
             if lasting:
-                self.rules.known.keep_steps((text, folders), steps)
+                self.rules.known.steps.keep((text, folders), steps, len(text))
         return steps
 
     def _unread(self, text: str, why: str) -> Outcome:

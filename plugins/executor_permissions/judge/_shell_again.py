@@ -53,7 +53,7 @@ class Judging:
             outcome = judge.judge_text(text)
             seen = self._links.seen()
             if seen is not None and not answered:
-                known.keep_outcome(key, outcome, seen, len(text))
+                known.outcomes.keep(key, (outcome, seen), len(text))
         return outcome
 
     def words(self, words: list[str]) -> Outcome:

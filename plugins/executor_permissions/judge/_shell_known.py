@@ -6,7 +6,7 @@ It belongs to one tool of one policy, so that a changed policy begins with an em
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from executor_permissions.judge._shell_rules import Judged
@@ -17,11 +17,26 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 512  # commands, and scripts
 _LONGEST_KEPT = 1000  # characters of a command whose judgement is kept
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Memory(dict[K, V]):
+    """What was worked out before: bounded."""
+
+    __slots__ = ()
+
+    def keep(self, key: K, value: V, length: int) -> None:
+        """Keep what is known about a text of *length* characters."""
+        if length <= _LONGEST_KEPT:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
+            self[key] = value
 
 
 class Known:
     """
-    What was worked out before, by one policy for one tool: bounded.
+    What one policy has worked out for one tool.
 
     Attributes:
         judged: What the rules say about a command.
@@ -32,32 +47,11 @@ class Known:
     __slots__ = ("judged", "outcomes", "steps")
 
     def __init__(self) -> None:
-        self.judged: dict[object, Judged] = {}
-        self.steps: dict[tuple[str, Folders], list[Step]] = {}
-        self.outcomes: dict[tuple[object, ...], tuple[Outcome, Seen]] = {}
-
-    def keep(self, key: object, judged: Judged, length: int) -> None:
-        """Keep what is known about a command of *length* characters."""
-        if length <= _LONGEST_KEPT:
-            if len(self.judged) >= _MOST_KEPT:
-                self.judged.clear()
-            self.judged[key] = judged
+        self.judged: Memory[object, Judged] = Memory()
+        self.steps: Memory[tuple[str, Folders], list[Step]] = Memory()
+        self.outcomes: Memory[tuple[object, ...], tuple[Outcome, Seen]] = Memory()
 
     def outcome(self, key: tuple[object, ...]) -> Outcome | None:
         """What came of a script before, if the file system still says the same."""
         found = self.outcomes.get(key)
         return found[0] if found is not None and found[1].holds() else None
-
-    def keep_outcome(self, key: tuple[object, ...], outcome: Outcome, seen: Seen, length: int) -> None:
-        """Keep what came of a script of *length* characters."""
-        if length <= _LONGEST_KEPT:
-            if len(self.outcomes) >= _MOST_KEPT:
-                self.outcomes.clear()
-            self.outcomes[key] = outcome, seen
-
-    def keep_steps(self, key: tuple[str, Folders], steps: list[Step]) -> None:
-        """Keep the commands of a script."""
-        if len(key[0]) <= _LONGEST_KEPT:
-            if len(self.steps) >= _MOST_KEPT:
-                self.steps.clear()
-            self.steps[key] = steps

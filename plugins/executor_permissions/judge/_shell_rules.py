@@ -135,7 +135,7 @@ class StepRules:
                 if run.step is not None:
                     break
             else:
-                known.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
+                known.judged.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
         return judged
 
     def _judge(self, step: Step) -> Judged:

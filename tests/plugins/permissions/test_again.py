@@ -10,7 +10,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge import _shell_again
-from executor_permissions.judge._shell_known import _LONGEST_KEPT, _MOST_KEPT, Known
+from executor_permissions.judge._shell_known import _LONGEST_KEPT, _MOST_KEPT, Memory
 from executor_permissions.judge.paths._globs import TreeWildcard
 from executor_permissions.judge.rules._scene import CallInfo
 
@@ -188,14 +188,10 @@ def test_the_first_look_at_a_text_never_keeps_a_glob_from_fitting(seed):
 
 
 def test_only_so_much_is_kept():
-    known = Known()
+    memory = Memory()
     for number in range(2000):
-        known.keep(number, object(), 10)
-        known.keep_outcome((number,), object(), object(), 10)
-        known.keep_steps((str(number), frozenset()), [])
-        assert max(map(len, (known.judged, known.outcomes, known.steps))) <= _MOST_KEPT
-    assert 1999 in known.judged
-    known.keep("long", object(), _LONGEST_KEPT + 1)
-    known.keep_outcome(("long",), object(), object(), _LONGEST_KEPT + 1)
-    assert "long" not in known.judged
-    assert ("long",) not in known.outcomes
+        memory.keep(number, object(), 10)
+        assert len(memory) <= _MOST_KEPT
+    memory.keep("long", object(), _LONGEST_KEPT + 1)
+    assert 1999 in memory
+    assert "long" not in memory
