@@ -338,7 +338,7 @@ class Gate:
     def _context(self, call: CallState) -> Context:
         return call.context if call.context is not None else self.context
 
-    def _deny(self, call: CallState, arguments: dict[str, Any], decision: Decision, *, noted: bool = True) -> NoReturn:
+    def _deny(self, call: CallState, arguments: dict[str, Any], decision: Decision, *, noted: bool) -> NoReturn:
         info = {"reason": decision.reason, "method": decision.method, "rule": decision.rule}
         self._refuse(call, arguments, info, decision, noted=noted)
 

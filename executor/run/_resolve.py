@@ -12,7 +12,7 @@ from executor.values import BackendKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from executor.run._backends import BackendSelector, BackendsResolver, Source, ToolIndex, ToolResolver
+    from executor.run._backends import BackendSelector, BackendsResolver, Source, ToolResolver
     from executor.values import Tool, ToolBackend
 
 _RANK = {BackendKind.LOCAL: 0, BackendKind.PROVIDER: 1, BackendKind.MCP: 2}
@@ -76,56 +76,17 @@ def select(entry: Registered, selector: BackendSelector | None) -> tuple[ToolBac
     return candidates
 
 
-class _Known:
-    """Keeps what was made of a tool and its backends, for as long as the source gives the same ones."""
+class ResolverSource:
+    """
+    Two functions, one for tools and one for their backends, as a source: also those of a `ToolIndex`.
 
-    def __init__(self) -> None:
-        self._entries: dict[str, Registered] = {}  # single operations, which are atomic; no lock
-
-    def entry(self, known: Registered | None, tool_id: str, tool: Tool, backends: Iterable[ToolBackend]) -> Registered:
-        """What is *known* of it, if that is still so, else what is made anew."""
-        backends = tuple(backends)
-        if known is not None and known.tool is tool and known.backends == backends:
-            return known
-        if len(self._entries) >= CACHED:
-            self._entries.clear()  # what is still in use is made again
-        made = self._entries[tool_id] = entry_of(tool_id, tool, backends)
-        return made
-
-    def names(self) -> Iterable[str]:
-        return ()  # an index of any size is not listed for a hint
-
-
-class IndexSource(_Known):
-    """A `ToolIndex` as a source."""
-
-    def __init__(self, index: ToolIndex) -> None:
-        super().__init__()
-        self._index = index
-
-    def find(self, tool_id: str) -> Registered | None:
-        """The tool and its backends; only "not found" is None, every other error is passed on."""
-        known = self._entries.get(tool_id)
-        if known is None:
-            check_name(tool_id)
-        try:
-            tool = self._index.get_tool(tool_id)
-        except ToolNotFoundError:
-            return None
-        try:
-            backends = self._index.get_all_backends(tool_id)
-        except ToolNotFoundError:  # of a tool it knows, so that this means: none
-            backends = ()
-        return self.entry(known, tool_id, tool, backends)
-
-
-class ResolverSource(_Known):
-    """Two functions, one for tools and one for their backends, as a source."""
+    What was made of a tool and its backends is kept for as long as they give the same ones.
+    """
 
     def __init__(self, tool_resolver: ToolResolver, backends_resolver: BackendsResolver | None) -> None:
-        super().__init__()
         self._tool = tool_resolver
         self._backends = backends_resolver
+        self._entries: dict[str, Registered] = {}  # single operations, which are atomic; no lock
 
     def find(self, tool_id: str) -> Registered | None:
         """The resolvers' answer; None or ToolNotFoundError is "not found", every other error is passed on."""
@@ -139,10 +100,19 @@ class ResolverSource(_Known):
         if tool is None:
             return None
         try:
-            backends = self._backends(tool_id) if self._backends is not None else ()
-        except ToolNotFoundError:
-            backends = ()
-        return self.entry(known, tool_id, tool, backends or ())
+            found = self._backends(tool_id) if self._backends is not None else ()
+        except ToolNotFoundError:  # of a tool that is known, so that this means: none
+            found = ()
+        backends = tuple(found or ())
+        if known is not None and known.tool is tool and known.backends == backends:
+            return known
+        if len(self._entries) >= CACHED:
+            self._entries.clear()  # what is still in use is made again
+        made = self._entries[tool_id] = entry_of(tool_id, tool, backends)
+        return made
+
+    def names(self) -> Iterable[str]:
+        return ()  # an index of any size is not listed for a hint
 
 
 def entry_of(tool_id: str, tool: Tool, backends: tuple[ToolBackend, ...]) -> Registered:

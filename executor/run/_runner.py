@@ -18,7 +18,7 @@ from executor.run._limits import seconds
 from executor.run._normalise import failure_of
 from executor.run._options import ORDINARY, Options
 from executor.run._pipeline import Pipeline
-from executor.run._resolve import IndexSource, ResolverSource
+from executor.run._resolve import ResolverSource
 from executor.run._way import Way
 from executor.threads._deadlines import Deadlines
 from executor.threads._loop import LoopThread
@@ -106,7 +106,7 @@ class Runner:
     ) -> None:
         own: list[Source] = [*sources]
         if index is not None:
-            own.append(index if isinstance(index, Tools) else IndexSource(index))
+            own.append(index if isinstance(index, Tools) else ResolverSource(index.get_tool, index.get_all_backends))
         if tool_resolver is not None:
             own.append(ResolverSource(tool_resolver, backends_resolver))
         threads = Threads(Workers(warm=4, limit=WORKERS), Deadlines())

@@ -153,12 +153,10 @@ class Store:
         query = "SELECT id FROM task WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
         return [row[0] for row in self.rows(query, (begins, f"{begins}\U0010ffff", limit))]
 
-    def speculative(self, owner: str | None = None, task_id: str | None = None) -> list[tuple[str, str, str]]:
+    def speculative(self, task_id: str | None = None) -> list[tuple[str, str, str]]:
         """Rows of calls that were about to become tasks: the id, the owner, and JSON of the columns of each."""
         query = "SELECT id, owner, entry FROM speculative"
-        if task_id is not None:
-            return self.rows(f"{query} WHERE id = ?", (task_id,))
-        return self.rows(query) if owner is None else self.rows(f"{query} WHERE owner = ?", (owner,))
+        return self.rows(query) if task_id is None else self.rows(f"{query} WHERE id = ?", (task_id,))
 
     def outcome(self, task_id: str) -> tuple[int, str, str | None, int] | None:
         """Success, value, more, and whether the latter two are in a file, of a task; None as long as it lives."""

@@ -27,7 +27,7 @@ from executor.run._collection import Tools
 from executor.run._gate import MAX_EDITS, pass_gates
 from executor.run._normalise import normalise
 from executor.run._plan import check_chain, plan
-from executor.run._resolve import IndexSource, ResolverSource, entry_of, resolve, select
+from executor.run._resolve import ResolverSource, entry_of, resolve, select
 from executor.run._validate import validate_input, validate_output
 from executor.values import ToolBackend
 
@@ -220,9 +220,13 @@ class Index:
         return self.backends
 
 
+def of_index(index):
+    return ResolverSource(index.get_tool, index.get_all_backends)
+
+
 def test_an_index_is_a_source_that_keeps_what_it_made_while_the_tool_stays(monkeypatch):
     index = Index(HERE)
-    source = IndexSource(index)
+    source = of_index(index)
     entry = source.find("x")
     assert (entry.name, entry.backends, entry.plugin_name, entry.background) == ("x", (HERE,), "local", False)
     assert source.find("x") is entry
@@ -250,7 +254,7 @@ def test_no_more_tools_are_kept_than_are_told(monkeypatch):
 
 
 def test_a_tool_without_backends_is_known_and_cannot_run():
-    for source in (IndexSource(Index()), IndexSource(Index("unknown")), ResolverSource(lambda name: Tool("x"), None)):
+    for source in (of_index(Index()), of_index(Index("unknown")), ResolverSource(lambda name: Tool("x"), None)):
         with pytest.raises(NoBackendsError, match="Nothing can run the tool x: it has no backend") as error:
             resolve("x", [source])
         assert error.value.tool_id == "x"

@@ -83,7 +83,7 @@ def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
             yield Rule(name, " ".join(map(str, place[:-1])), str(rule), where, in_force)
 
 
-def settings_of(source: Source, *, trusted: bool = True) -> Iterator[Setting]:
+def settings_of(source: Source, *, trusted: bool) -> Iterator[Setting]:
     """What one file says of boxes and of how often tools may run."""
     told: list[tuple[tuple[str | int, ...], object]] = []
     for key, value in source.value.get("confine", {}).items():
