@@ -36,6 +36,7 @@ class Grants(Protocol):
         ...
 
 
+BY_GRANT = frozenset({"session_whitelist", "grant"})  # the methods of what answers allow
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _LONGEST = 2000  # characters that are kept of what is forbidden
 
@@ -79,7 +80,7 @@ def told_of_grant(rule: str, scope: str) -> tuple[str, str]:
 
 
 def method_of_grant(scope: str) -> str:
-    """The method of what an answer for this *scope* allows."""
+    """The method of what an answer for this *scope* allows, one of `BY_GRANT`."""
     return "session_whitelist" if scope == "session" else "grant"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from executor.errors import PermissionConfigError
 from executor.paths import make_private
 from executor_permissions._forked import of_this_process
+from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.rules._rules import Placeholders, shell_rule
 from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 GrantKind = Literal["shell", "call", "tool"]
 _ROOT = "${project}"
-_BY_GRANT = frozenset({"session_whitelist", "grant"})  # the methods of what a grant allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +387,6 @@ class GrantView:
         if self._call is None or decision.verdict == "deny":
             return []
         tool = self._call[0]
-        rules = {part.rule for part in (decision, *decision.parts) if part.method in _BY_GRANT}
+        rules = {part.rule for part in (decision, *decision.parts) if part.method in BY_GRANT}
         about = [*self._about_call(*self._call), *(grant for grant in self._fitting(tool) if grant.kind == "shell")]
         return [grant for grant in about if grant.verdict == "allow" and grant.rule in rules]

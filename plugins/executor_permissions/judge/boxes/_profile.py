@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.confine import PROFILE_NAMES, Profile
+from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.bash._words import Command
 from executor_permissions.judge.boxes._credentials import credentials
 from executor_permissions.judge.boxes._walked import Walked
@@ -37,7 +38,6 @@ _BY_KIND: dict[str, ProfileName] = {
 }
 _REDIRECTED = ">"  # as the first word of a part: files follow
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
-_REMEMBERED = frozenset({"session_whitelist", "grant"})
 
 
 class Told(NamedTuple):
@@ -163,7 +163,7 @@ class Confinement:
     # Which.
 
     def _of_part(self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None]) -> ProfileName:
-        if part.method in _REMEMBERED and part.rule is not None and part.rule in granted:
+        if part.method in BY_GRANT and part.rule is not None and part.rule in granted:
             return granted[part.rule] or _older(words)
         if self.older:
             return _older(words)
