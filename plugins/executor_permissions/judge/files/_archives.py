@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
-    from executor_permissions.judge.paths._links import Stamp
+    from executor_permissions.judge.paths._links import Links, Stamp
 
 _LARGEST = 64 << 20  # bytes that are read of an archive, unpacked
 _MOST_NAMES = 20_000
@@ -32,6 +32,14 @@ _ESCAPED = re.compile(rb'"[^"]*\\')
 _UNREADABLE = (
     OSError, ValueError, EOFError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
+
+
+def names_at(path: str, form: str, links: Links) -> tuple[str, ...] | None:
+    """`names_in` of the archive that is *path* now; no names where nothing is there yet."""
+    stamp = links.stamp(path)
+    if stamp is None:
+        return None if links.exists(path) else ()
+    return names_in(path, form, stamp)
 
 
 @lru_cache(maxsize=16)

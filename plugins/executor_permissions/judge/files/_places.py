@@ -236,16 +236,13 @@ class Destinations:
 
     def _unpacked(self, unpacked: Unpacked, top: str, folders: Folders, *, plain: bool, spelled: bool) -> str | None:
         """The same of what is unpacked into the folder *top*; one that is *spelled* out need not be looked into."""
-        from executor_permissions.judge.files._archives import names_in
+        from executor_permissions.judge.files._archives import names_at
 
         unclear = None if spelled else f"what it unpacks cannot be looked at, and {top} may have a repository"
         if unpacked.archive is None or not plain:
             return unclear
         for archive in self._places(unpacked.archive, folders):
-            stamp = None if archive is None else self._links.stamp(archive)
-            if archive is None or (stamp is None and self._links.exists(archive)):
-                return unclear
-            names = names_in(archive, unpacked.form, stamp) if stamp is not None else ()
+            names = names_at(archive, unpacked.form, self._links) if archive is not None else None
             if names is None:
                 return unclear
             for name in names:

@@ -64,7 +64,7 @@ def kept_in(command: Command, folders: Folders, rules: FileRules, links: Links, 
 
 def _names(unpacked: Unpacked, command: Command, folder: str, links: Links) -> Iterable[str] | None:
     from executor_permissions.judge.files._archives import (  # their readers, which are slow to import
-        names_in,
+        names_at,
         names_in_patch,
     )
 
@@ -76,10 +76,7 @@ def _names(unpacked: Unpacked, command: Command, folder: str, links: Links) -> I
         archive = links.real(os.path.join(folder, unpacked.archive), folder)
     except UnclearPathError:
         return None
-    stamp = links.stamp(archive)
-    if stamp is None:
-        return None if links.exists(archive) else ()
-    return names_in(archive, unpacked.form, stamp)
+    return names_at(archive, unpacked.form, links)
 
 
 def _written(names: Iterable[str], unpacked: Unpacked) -> list[str]:
