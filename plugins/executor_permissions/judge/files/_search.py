@@ -13,6 +13,7 @@ from executor_permissions.judge.bash._words import Glob, program_of
 from executor_permissions.judge.files._shows import SHOWING, shown_by
 from executor_permissions.judge.git._ignore_files import is_shown
 from executor_permissions.judge.git._shows import operands, sub_command_at
+from executor_permissions.judge.git._work_tree import work_tree_of
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import FIND_RUNS, GREPS
 from executor_permissions.judge.paths._globbed import globbed
@@ -77,7 +78,7 @@ class Searches:
         if search is None:
             return None
         for folder in folders - {ANYWHERE}:
-            if search.unless_repository and self._in_repository(folder):
+            if search.unless_repository and work_tree_of(folder, self._links) is not None:
                 continue
             try:
                 for path in self._tops(search.operands, folder):
@@ -109,14 +110,6 @@ class Searches:
             if len(found) > _MOST_ENTRIES:
                 raise UnclearPathError("it searches more files than are looked at")
             yield from (os.path.join(folder, each) for each in found)
-
-    def _in_repository(self, folder: str) -> bool:
-        self._links.looked_beyond = True
-        while not os.path.lexists(os.path.join(folder, ".git")):
-            if folder in ("/", ""):
-                return False
-            folder = folder.rpartition("/")[0] or "/"
-        return True
 
     def _leaves_out(self, search: _Search, path: str, top: str) -> bool:
         """Whether *search* looks at nothing of the file or folder *path*, by what is in the file system now."""

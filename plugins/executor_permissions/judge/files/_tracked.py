@@ -29,6 +29,7 @@ from executor_permissions.judge.git._shows import (
     takes_along,
     writes_the_index,
 )
+from executor_permissions.judge.git._work_tree import work_tree_of
 from executor_permissions.judge.options import kind_of
 from executor_permissions.judge.paths._paths import Place, UnclearPathError, under
 
@@ -162,7 +163,7 @@ class TrackedFiles:
             return None
         for folder in folders - {ANYWHERE}:
             base = self._links.real(_base(words, lead, folder), folder)
-            top = _work_tree(base, self._links) or base
+            top = work_tree_of(base, self._links) or base
             for one in self._rules.below(top, "read"):
                 if not self._links.exists(one.path):
                     continue
@@ -187,7 +188,7 @@ class TrackedFiles:
 
     def _reached(self, words: list[str], lead: int, folder: str) -> tuple[str, str | None] | None:
         base = self._links.real(_base(words, lead, folder), folder)
-        top = _work_tree(base, self._links)
+        top = work_tree_of(base, self._links)
         if top is None:
             return None
         sub = words[lead:]
@@ -358,7 +359,7 @@ def _named(paths: list[str], base: str, top: str) -> _About:
 
 def lists_options(word: str, folder: str, links: Links) -> bool:
     """Whether a name that ``git ls-files`` lists, as in *word*, may be taken for an option in the resolved *folder*."""
-    top = _work_tree(folder, links)
+    top = work_tree_of(folder, links)
     if top is None:
         return False
     links.looked_beyond = True
@@ -367,15 +368,6 @@ def lists_options(word: str, folder: str, links: Links) -> bool:
     return names is None or any(
         name.startswith(start) and name[len(start) :].lstrip().startswith("-") for name in names
     )
-
-
-def _work_tree(folder: str, links: Links) -> str | None:
-    """The folder with ``.git`` that git finds from the resolved *folder*."""
-    while not links.exists(f"{folder}/.git"):
-        if folder in ("", "/"):
-            return None
-        folder = folder.rpartition("/")[0]
-    return folder
 
 
 def _base(words: list[str], lead: int, folder: str) -> str:

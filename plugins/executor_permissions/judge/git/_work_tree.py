@@ -1,4 +1,4 @@
-"""Whether a command of git looks at the files of the work tree, or puts others there, by its sub-command."""
+"""Where the work tree is, and whether a command of git looks at its files, or puts others there."""
 
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
@@ -11,6 +11,8 @@ from executor_permissions.judge.git._shows import shows_patches
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from executor_permissions.judge.paths._links import Links
+
 # What puts no file of a commit into the work tree, where it may be a link.
 _WITHOUT_FILES = frozenset(
     "status diff log show add commit fetch branch remote tag config blame describe grep shortlog reflog push ls-files"
@@ -22,6 +24,15 @@ _WITHOUT_TREE = _WITHOUT_FILES - frozenset(
     "status diff add commit describe grep ls-files diff-index diff-files fetch remote push".split()
 )
 _INTO_REPOSITORIES = re.compile("--submodule|--recurse-submodules")
+
+
+def work_tree_of(folder: str, links: Links) -> str | None:
+    """The folder with ``.git`` that git finds from *folder*, which is absolute; None if there is none."""
+    while not links.exists(f"{folder}/.git"):
+        if folder in ("", "/"):
+            return None
+        folder = folder.rpartition("/")[0]
+    return folder
 
 
 def puts_files_of_commits(words: Sequence[str]) -> bool:
