@@ -16,7 +16,7 @@ import signal
 import struct
 
 from executor.confine._restrict import call, failed, libc
-from executor.confine._syscalls import AS_SIBLING
+from executor.confine._syscalls import AS_SIBLING, COLUMNS
 
 # What the machine code is, for one argument: the table. Each row is eight numbers: a system call, its six arguments,
 # and whether to go on if it fails, in the place of which its result is put. The last row ends the process.
@@ -73,7 +73,6 @@ _NUMBERS = {
     "exit": (60, 93),
     "clone": (56, 220),
 }
-_COLUMNS = {"x86_64": 0, "aarch64": 1}
 NOT_STARTED = 127
 _ROW = struct.Struct("7Qq")
 _RESULT = struct.Struct("q")
@@ -86,7 +85,7 @@ _BORROWING, _WAITED_FOR, _SIGCHLD = 0x100, 0x4000, 17  # clone(2): CLONE_VM, CLO
 
 def numbers_of(machine: str) -> dict[str, int]:
     """The system calls that a row may be, by name. Raises KeyError: the machine is not known."""
-    column = _COLUMNS[machine]
+    column = COLUMNS[machine]
     return {name: numbers[column] for name, numbers in _NUMBERS.items()}
 
 

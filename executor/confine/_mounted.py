@@ -117,9 +117,9 @@ def other_names(paths: Iterable[str], mounted: tuple[Mount, ...]) -> Iterator[st
         for mount in shared[home.device]:
             if mount is home:
                 continue
-            if _is_in(place, mount.root):
+            if is_in(place, mount.root):
                 yield _moved(place, mount.root, mount.point)
-            elif _is_in(mount.root, place):
+            elif is_in(mount.root, place):
                 yield mount.point
 
 
@@ -140,7 +140,8 @@ def _mount_of(path: str, seen: dict[str, Mount]) -> Mount | None:
     return seen.get(path)
 
 
-def _is_in(path: str, folder: str) -> bool:
+def is_in(path: str, folder: str) -> bool:
+    """Whether *path* is *folder*, or below it; both are absolute."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor.confine._disk import Disk
-from executor.confine._mounted import mounts, other_names
+from executor.confine._mounted import is_in, mounts, other_names
 from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
@@ -214,13 +214,9 @@ def named_secrets(home: str, variables: Iterable[str] = SECRET_VARIABLES) -> tup
     for variable, value in given:
         for path in value.split(os.pathsep) if variable == "KUBECONFIG" else (value,):
             whole = os.path.normpath(path)
-            if os.path.isabs(whole) and not whole.startswith(_NO_FILES) and not _holds(whole, home):
+            if os.path.isabs(whole) and not whole.startswith(_NO_FILES) and not is_in(home, whole):
                 found += [os.path.join(whole, part) if part else whole for part in SECRET_VARIABLES[variable]]
     return tuple(found)
-
-
-def _holds(folder: str, path: str) -> bool:
-    return (path + "/").startswith(folder.rstrip("/") + "/")
 
 
 def _home() -> str:
@@ -291,5 +287,5 @@ def _each_named(profile: Profile, places: Places) -> Iterator[str]:
         if below_config != name and (path := os.path.join(places.config, below_config)) not in kept:
             yield path
     yield from (path for path in profile.unreadable if path not in kept)
-    yield from (path for path in places.named if path not in kept and not _holds(path, profile.project))
+    yield from (path for path in places.named if path not in kept and not is_in(profile.project, path))
     yield from places.all_own

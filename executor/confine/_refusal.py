@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._advice import SHELLS_OWN, advice
 from executor.confine._closed import unwritable
+from executor.confine._mounted import is_in
 from executor.confine._places import DEVICES, Places, secrets
 
 if TYPE_CHECKING:
@@ -105,14 +106,14 @@ def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None
     closed: list[str] | None = None  # looked for once, and only if it is needed: that is every folder of the project
     # The text names what failed; the words of the command are less sure.
     for path in dict.fromkeys((*_named(said, folder, places.home), *_named_by_words(told.words, folder, places.home))):
-        if any(_below(path, place) for place in hidden):
+        if any(is_in(path, place) for place in hidden):
             if os.access(path, os.R_OK):
                 return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(told, 'open')}"
         elif path not in profile.writable and path not in _DEVICES and _could_write(path):
-            inside = _below(path, profile.project)
+            inside = is_in(path, profile.project)
             if inside and closed is None:
                 closed = [os.path.realpath(place) for place in unwritable(profile)]
-            kept = any(_below(path, place) for place in closed or ())
+            kept = any(is_in(path, place) for place in closed or ())
             if inside and not kept and profile.name != "read":
                 continue  # it may write that
             enough = "project" if inside and not kept else "open"
@@ -170,10 +171,6 @@ def _real(name: str, folder: str, home: str) -> str:
     if name == "~" or name.startswith("~/"):
         name = home + name[1:]
     return os.path.realpath(os.path.join(folder, name))
-
-
-def _below(path: str, place: str) -> bool:
-    return path == place or path.startswith(place.rstrip("/") + "/")
 
 
 def _could_write(path: str) -> bool:

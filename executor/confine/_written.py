@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from executor.confine._closed import unwritable
 from executor.confine._files import files_made
-from executor.confine._mounted import mounts, other_names
+from executor.confine._mounted import is_in, mounts, other_names
 from executor.confine._places import Places
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def writing(profile: Profile) -> Iterator[Profile]:
         yield profile
         return
     closed = _closed(profile)
-    asked = tuple(path for path in profile.writable if not any(_is_in(path, place) for place in closed))
+    asked = tuple(path for path in profile.writable if not any(is_in(path, place) for place in closed))
     with files_made(asked):
         yield replace(profile, writable=tuple(filter(is_regular, asked)))
 
@@ -53,7 +53,3 @@ def _closed(profile: Profile) -> tuple[str, ...]:
     named = (*unwritable(profile), *places.all_own)
     real = tuple(dict.fromkeys(map(os.path.realpath, named)))
     return (*real, *other_names(real, mounts()))
-
-
-def _is_in(path: str, place: str) -> bool:
-    return path == place or path.startswith(place.rstrip("/") + "/")
