@@ -58,6 +58,13 @@ class Entry:
     manual: str = ""
 
 
+def coreutils(
+    kind: Kind, operands: str = "", options: str = "", *, asks: str = "", traits: str = "", shape: str = ""
+) -> Entry:
+    """One of GNU's core utilities: all were read from the same manual, and tell about themselves in the same way."""
+    return Entry(kind, operands, f"{options} --help --version", asks, traits, shape=shape, manual="GNU coreutils 9.1")
+
+
 class Option(NamedTuple):
     """One option: how many further words it takes, of what kind, and whether a wildcard covers it."""
 

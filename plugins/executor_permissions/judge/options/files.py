@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from executor_permissions.judge.options._entry import Entry
+from executor_permissions.judge.options._entry import Entry, coreutils
 
 PROGRAMS: dict[str, Entry] = {
-    "ls dir vdir": Entry(
+    "ls dir vdir": coreutils(
         "reader",
         "read*",
         "-1 -A -B -C -D -F -G -H -I: -L -N -Q -R -S -T: -U -X -Z -a -b -c -d -f -g -h -i -k -l -m -n -o -p -q -r -s "
@@ -14,15 +14,13 @@ PROGRAMS: dict[str, Entry] = {
         "--file-type --format: --full-time --group-directories-first --hide-control-chars --hide: --human-readable "
         "--hyperlink? --ignore-backups --ignore: --indicator-style: --inode --kibibytes --literal --no-group "
         "--numeric-uid-gid --quote-name --quoting-style: --recursive --reverse --show-control-chars --si --size "
-        "--sort: --tabsize: --time: --time-style: --width: --zero --help --version",
-        manual="GNU coreutils 9.1",
+        "--sort: --tabsize: --time: --time-style: --width: --zero",
         traits="inert",
     ),
-    "stat": Entry(
+    "stat": coreutils(
         "reader",
         "read*",
-        "-L -c: -f -t --cached: --dereference --file-system --format: --printf: --terse --help --version",
-        manual="GNU coreutils 9.1",
+        "-L -c: -f -t --cached: --dereference --file-system --format: --printf: --terse",
         traits="inert",
     ),
     "file": Entry(
@@ -35,39 +33,35 @@ PROGRAMS: dict[str, Entry] = {
         manual="file 5.44",
         asks="-C --compile -m:read --magic-file:read -f:list --files-from:list -p --preserve-date",
     ),
-    "du": Entry(
+    "du": coreutils(
         "reader",
         "read*",
-        "-0 -B: -D -H -L -P -S -X:read -a -b -c -d: -h -k -l -m -s -t: -x --all --apparent-size --block-size: --bytes "
-        "--count-links --dereference --dereference-args --exclude-from:read --exclude: --human-readable --inodes "
-        "--max-depth: --no-dereference --null --one-file-system --separate-dirs --si --summarize --threshold: --time? "
-        "--time-style: --total --help --version",
-        manual="GNU coreutils 9.1",
+        "-0 -B: -D -H -L -P -S -X:read -a -b -c -d: -h -k -l -m -s -t: -x --all --apparent-size --block-size: "
+        "--bytes --count-links --dereference --dereference-args --exclude-from:read --exclude: --human-readable "
+        "--inodes --max-depth: --no-dereference --null --one-file-system --separate-dirs --si --summarize "
+        "--threshold: --time? --time-style: --total",
         asks="--files0-from:list",
         traits="inert",
     ),
-    "df": Entry(
+    "df": coreutils(
         "reader",
         "read*",
-        "-B: -H -P -T -a -h -i -k -l -t: -v -x: --all --block-size: --exclude-type: --human-readable --inodes --local "
-        "--no-sync --output? --portability --print-type --si --total --type: --help --version",
-        manual="GNU coreutils 9.1",
+        "-B: -H -P -T -a -h -i -k -l -t: -v -x: --all --block-size: --exclude-type: --human-readable --inodes "
+        "--local --no-sync --output? --portability --print-type --si --total --type:",
         traits="inert",
     ),
-    "realpath": Entry(
+    "realpath": coreutils(
         "reader",
         "read*",
         "-L -P -e -m -q -s -z --canonicalize-existing --canonicalize-missing --logical --no-symlinks --physical "
-        "--quiet --relative-base: --relative-to: --strip --zero --help --version",
-        manual="GNU coreutils 9.1",
+        "--quiet --relative-base: --relative-to: --strip --zero",
         traits="inert",
     ),
-    "readlink": Entry(
+    "readlink": coreutils(
         "reader",
         "read*",
         "-e -f -m -n -q -s -v -z --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet "
-        "--silent --verbose --zero --help --version",
-        manual="GNU coreutils 9.1",
+        "--silent --verbose --zero",
         traits="inert",
     ),
     "which type": Entry(
@@ -76,128 +70,91 @@ PROGRAMS: dict[str, Entry] = {
     "whereis": Entry(
         "reader", "text*", "-b -m -s -u -l -B: -M: -S: -f --help --version", manual="util-linux 2.38", traits="inert"
     ),
-    "pwd": Entry(
-        "reader", "", "-L -P --logical --physical --help --version", manual="GNU coreutils 9.1", traits="inert"
-    ),
-    "cp": Entry(
+    "pwd": coreutils("reader", "", "-L -P --logical --physical", traits="inert"),
+    "cp": coreutils(
         "writer",
         "read* write",
         "-a -b -d -f -i -H -l -L -n -P -p -r -R -s -S: -T -u -v -x -Z --archive --backup? --dereference --force "
         "--interactive --link --no-clobber --no-dereference --parents --preserve? --no-preserve: --recursive "
         "--reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --suffix: "
-        "--no-target-directory --update? --verbose --one-file-system --attributes-only --copy-contents --help "
-        "--version",
-        manual="GNU coreutils 9.1",
+        "--no-target-directory --update? --verbose --one-file-system --attributes-only --copy-contents",
         asks="-t:target --target-directory:target",
         shape="linking",
     ),
-    "mv": Entry(
+    "mv": coreutils(
         "writer",
         "write*",
-        "-b -f -i -n -S: -T -u -v -Z --backup? --force --interactive --no-clobber --strip-trailing-slashes --suffix: "
-        "--no-target-directory --update? --verbose --help --version",
-        manual="GNU coreutils 9.1",
+        "-b -f -i -n -S: -T -u -v -Z --backup? --force --interactive --no-clobber --strip-trailing-slashes "
+        "--suffix: --no-target-directory --update? --verbose",
         asks="-t:target --target-directory:target",
     ),
-    "ln": Entry(
+    "ln": coreutils(
         "writer",
         "read* write",
         "-b -d -f -F -i -L -n -P -r -s -S: -T -v --backup? --force --interactive --logical --no-dereference "
-        "--physical --relative --symbolic --suffix: --no-target-directory --verbose --help --version",
-        manual="GNU coreutils 9.1",
+        "--physical --relative --symbolic --suffix: --no-target-directory --verbose",
         asks="-t:target --target-directory:target",
         shape="linking",
     ),
-    "install": Entry(
+    "install": coreutils(
         "writer",
         "read* write",
         "-b -c -C -D -d -g: -m: -o: -p -S: -T -v --backup? --compare --directory --group: --mode: --owner: "
-        "--preserve-timestamps --suffix: --no-target-directory --verbose --help --version",
-        manual="GNU coreutils 9.1",
+        "--preserve-timestamps --suffix: --no-target-directory --verbose",
         asks="-t:target --target-directory:target -s --strip --strip-program:",
         shape="install",
     ),
-    "mkdir": Entry(
-        "writer", "write*", "-p -v -m: -Z --parents --verbose --mode: --help --version", manual="GNU coreutils 9.1"
-    ),
-    "rmdir": Entry(
+    "mkdir": coreutils("writer", "write*", "-p -v -m: -Z --parents --verbose --mode:"),
+    "rmdir": coreutils("writer", "write*", "-p -v --parents --verbose --ignore-fail-on-non-empty"),
+    "rm": coreutils(
         "writer",
         "write*",
-        "-p -v --parents --verbose --ignore-fail-on-non-empty --help --version",
-        manual="GNU coreutils 9.1",
-    ),
-    "rm": Entry(
-        "writer",
-        "write*",
-        "-f -i -I -r -R -d -v --force --interactive? --recursive --dir --verbose --one-file-system --preserve-root? "
-        "--help --version",
-        manual="GNU coreutils 9.1",
+        "-f -i -I -r -R -d -v --force --interactive? --recursive --dir --verbose --one-file-system --preserve-root?",
         asks="--no-preserve-root",
     ),
-    "unlink": Entry("writer", "write", "--help --version", manual="GNU coreutils 9.1"),
-    "touch": Entry(
+    "unlink": coreutils("writer", "write"),
+    "touch": coreutils(
         "writer",
         "write*",
-        "-a -c -d: -f -h -m -t: -r:read --no-create --date: --no-dereference --reference:read --time: --help --version",
-        manual="GNU coreutils 9.1",
+        "-a -c -d: -f -h -m -t: -r:read --no-create --date: --no-dereference --reference:read --time:",
     ),
-    "chmod": Entry(
+    "chmod": coreutils(
         "writer",
         "text write*",
         "-c -f -v -R --changes --silent --quiet --verbose --recursive --preserve-root --no-preserve-root "
-        "--reference:read --help --version",
-        manual="GNU coreutils 9.1",
+        "--reference:read",
     ),
-    "chown chgrp": Entry(
+    "chown chgrp": coreutils(
         "writer",
         "text write*",
         "-c -f -v -R -h -H -L -P --changes --silent --quiet --verbose --recursive --dereference --no-dereference "
-        "--preserve-root --from: --reference:read --help --version",
-        manual="GNU coreutils 9.1",
+        "--preserve-root --from: --reference:read",
     ),
-    "truncate": Entry(
-        "writer",
-        "write*",
-        "-c -o -s: -r:read --no-create --io-blocks --size: --reference:read --help --version",
-        manual="GNU coreutils 9.1",
-    ),
-    "split": Entry(
+    "truncate": coreutils("writer", "write*", "-c -o -s: -r:read --no-create --io-blocks --size: --reference:read"),
+    "split": coreutils(
         "writer",
         "read write",
         "-a: -b: -C: -d -x -e -l: -n: -t: -u --suffix-length: --additional-suffix: --bytes: --line-bytes: "
         "--numeric-suffixes? --hex-suffixes? --elide-empty-files --lines: --number: --separator: --unbuffered "
-        "--verbose --help --version",
-        manual="GNU coreutils 9.1",
+        "--verbose",
         asks="--filter:",
     ),
-    "csplit": Entry(
+    "csplit": coreutils(
         "writer",
         "read text*",
         "-f:write -k -n: -s -q -z --prefix:write --keep-files --suppress-matched --digits: --quiet --silent "
-        "--elide-empty-files --help --version",
-        manual="GNU coreutils 9.1",
+        "--elide-empty-files",
         asks="-b: --suffix-format:",
     ),
-    "tee": Entry(
-        "writer",
-        "write*",
-        "-a -i -p --append --ignore-interrupts --output-error? --help --version",
-        manual="GNU coreutils 9.1",
+    "tee": coreutils("writer", "write*", "-a -i -p --append --ignore-interrupts --output-error?"),
+    "dd": coreutils("writer"),
+    "mktemp": coreutils(
+        "writer", "write", "-d -u -q -t --directory --dry-run --quiet --suffix:", asks="-p?write --tmpdir?write"
     ),
-    "dd": Entry("writer", "", "--help --version", manual="GNU coreutils 9.1"),
-    "mktemp": Entry(
-        "writer",
-        "write",
-        "-d -u -q -t --directory --dry-run --quiet --suffix: --help --version",
-        manual="GNU coreutils 9.1",
-        asks="-p?write --tmpdir?write",
-    ),
-    "shuf": Entry(
+    "shuf": coreutils(
         "reader",
         "read",
-        "-e -i: -n: -r -z --echo --input-range: --head-count: --repeat --random-source:read --zero-terminated --help "
-        "--version",
-        manual="GNU coreutils 9.1",
+        "-e -i: -n: -r -z --echo --input-range: --head-count: --repeat --random-source:read --zero-terminated",
         asks="-o:write --output:write",
     ),
     "tar gtar": Entry(
@@ -299,12 +256,11 @@ PROGRAMS: dict[str, Entry] = {
         manual="gzip 1.12, bzip2 1.0.8, xz 5.4, zstd 1.5",
         traits="inert",
     ),
-    "date": Entry(
+    "date": coreutils(
         "reader",
         "plusformat",
         "-I? -R -d: -f:read -r:read -u --date: --debug --file:read --iso-8601? --reference:read --resolution "
-        "--rfc-3339: --rfc-email --universal --utc --help --version",
-        manual="GNU coreutils 9.1",
+        "--rfc-3339: --rfc-email --universal --utc",
         asks="-s: --set:",
     ),
     "cal ncal": Entry(
@@ -314,34 +270,26 @@ PROGRAMS: dict[str, Entry] = {
         manual="util-linux 2.38",
         traits="inert",
     ),
-    "uptime nproc arch hostid tty logname groups users": Entry(
+    "uptime nproc arch hostid tty logname groups users": coreutils(
+        "reader", "text*", "-p -s --pretty --since --all --ignore:", traits="inert"
+    ),
+    "hostname": coreutils("reader", "", "-a -A -d -f -i -I -s -y", asks="-F:read -b"),
+    "whoami": coreutils("reader", "", "", traits="inert"),
+    "id": coreutils(
         "reader",
         "text*",
-        "-p -s --pretty --since --all --ignore: --help --version",
-        manual="GNU coreutils 9.1",
+        "-G -Z -a -g -n -r -u -z --context --group --groups --name --real --user --zero",
         traits="inert",
     ),
-    "hostname": Entry(
-        "reader", "", "-a -A -d -f -i -I -s -y --help --version", manual="GNU coreutils 9.1", asks="-F:read -b"
-    ),
-    "whoami": Entry("reader", "", "--help --version", manual="GNU coreutils 9.1", traits="inert"),
-    "id": Entry(
-        "reader",
-        "text*",
-        "-G -Z -a -g -n -r -u -z --context --group --groups --name --real --user --zero --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
-    ),
-    "uname": Entry(
+    "uname": coreutils(
         "reader",
         "",
         "-a -i -m -n -o -p -r -s -v --all --hardware-platform --kernel-name --kernel-release --kernel-version "
-        "--machine --nodename --operating-system --processor --help --version",
-        manual="GNU coreutils 9.1",
+        "--machine --nodename --operating-system --processor",
         traits="inert",
     ),
-    "printenv": Entry("reader", "text*", "-0 --null --help --version", manual="GNU coreutils 9.1", traits="inert"),
-    "sleep": Entry("reader", "text*", "--help --version", manual="GNU coreutils 9.1", traits="inert"),
+    "printenv": coreutils("reader", "text*", "-0 --null", traits="inert"),
+    "sleep": coreutils("reader", "text*", traits="inert"),
     "getconf locale": Entry("reader", "text*", "-a -c -k -m -v --help --version", manual="glibc 2.36", traits="inert"),
-    "sync": Entry("writer", "", "--help --version", manual="GNU coreutils 9.1"),
+    "sync": coreutils("writer"),
 }

@@ -2,133 +2,98 @@
 
 from __future__ import annotations
 
-from executor_permissions.judge.options._entry import Entry
+from executor_permissions.judge.options._entry import Entry, coreutils
 
 PROGRAMS: dict[str, Entry] = {
-    "cat": Entry(
+    "cat": coreutils(
         "reader",
         "read*",
         "-A -E -T -b -e -n -s -t -u -v --number --number-nonblank --show-all --show-ends --show-nonprinting "
-        "--show-tabs --squeeze-blank --help --version",
-        manual="GNU coreutils 9.1",
+        "--show-tabs --squeeze-blank",
         traits="inert",
     ),
-    "head": Entry(
+    "head": coreutils(
         "reader",
         "read*",
-        "-# -c: -n: -q -v -z --bytes: --lines: --quiet --silent --verbose --zero-terminated --help --version",
-        manual="GNU coreutils 9.1",
+        "-# -c: -n: -q -v -z --bytes: --lines: --quiet --silent --verbose --zero-terminated",
         traits="inert",
     ),
-    "tail": Entry(
+    "tail": coreutils(
         "reader",
         "read*",
         "-# -c: -n: -q -v -z --bytes: --lines: --quiet --silent --verbose --zero-terminated -f -F --follow? --retry "
-        "--pid: -s: --sleep-interval: --max-unchanged-stats: --help --version",
-        manual="GNU coreutils 9.1",
+        "--pid: -s: --sleep-interval: --max-unchanged-stats:",
         traits="inert",
     ),
-    "wc": Entry(
+    "wc": coreutils(
         "reader",
         "read*",
-        "-L -c -l -m -w --bytes --chars --lines --max-line-length --words --help --version",
-        manual="GNU coreutils 9.1",
+        "-L -c -l -m -w --bytes --chars --lines --max-line-length --words",
         asks="--files0-from:list",
         traits="inert",
     ),
-    "sort": Entry(
+    "sort": coreutils(
         "reader",
         "read*",
-        "-C -M -R -V -b -c -d -f -g -h -i -k: -m -n -r -s -t: -u -z --batch-size: --check? --debug --dictionary-order "
-        "--field-separator: --general-numeric-sort --human-numeric-sort --ignore-case --ignore-leading-blanks "
-        "--ignore-nonprinting --key: --merge --month-sort --numeric-sort --parallel: --random-sort "
-        "--random-source:read --reverse --sort: --stable --unique --version-sort --zero-terminated --help --version",
-        manual="GNU coreutils 9.1",
+        "-C -M -R -V -b -c -d -f -g -h -i -k: -m -n -r -s -t: -u -z --batch-size: --check? --debug "
+        "--dictionary-order --field-separator: --general-numeric-sort --human-numeric-sort --ignore-case "
+        "--ignore-leading-blanks --ignore-nonprinting --key: --merge --month-sort --numeric-sort --parallel: "
+        "--random-sort --random-source:read --reverse --sort: --stable --unique --version-sort --zero-terminated",
         asks="-o:write --output:write -T:write --temporary-directory:write -S: --buffer-size: --compress-program:code "
         "--files0-from:list",
     ),
-    "uniq": Entry(
+    "uniq": coreutils(
         "reader",
         "read",
         "-# -D -c -d -f: -i -s: -u -w: -z --all-repeated? --check-chars: --count --group? --ignore-case --repeated "
-        "--skip-chars: --skip-fields: --unique --zero-terminated --help --version",
-        manual="GNU coreutils 9.1",
+        "--skip-chars: --skip-fields: --unique --zero-terminated",
     ),
-    "cut": Entry(
+    "cut": coreutils(
         "reader",
         "read*",
         "-b: -c: -d: -f: -n -s -z --bytes: --characters: --complement --delimiter: --fields: --only-delimited "
-        "--output-delimiter: --zero-terminated --help --version",
-        manual="GNU coreutils 9.1",
+        "--output-delimiter: --zero-terminated",
         traits="inert",
     ),
-    "tr": Entry(
+    "tr": coreutils(
         "reader",
         "text text",
-        "-C -c -d -s -t --complement --delete --squeeze-repeats --truncate-set1 --help --version",
-        manual="GNU coreutils 9.1",
+        "-C -c -d -s -t --complement --delete --squeeze-repeats --truncate-set1",
         traits="inert stop",
     ),
-    "nl": Entry(
+    "nl": coreutils(
         "reader",
         "read*",
         "-b: -d: -f: -h: -i: -l: -n: -p -s: -v: -w: --body-numbering: --footer-numbering: --header-numbering: "
         "--join-blank-lines: --line-increment: --no-renumber --number-format: --number-separator: --number-width: "
-        "--section-delimiter: --starting-line-number: --help --version",
-        manual="GNU coreutils 9.1",
+        "--section-delimiter: --starting-line-number:",
         traits="inert",
     ),
-    "tac": Entry(
-        "reader",
-        "read*",
-        "-b -r -s: --before --regex --separator: --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
-    ),
+    "tac": coreutils("reader", "read*", "-b -r -s: --before --regex --separator:", traits="inert"),
     "rev": Entry("reader", "read*", "-V -h --help --version", manual="util-linux 2.38", traits="inert"),
-    "paste": Entry(
-        "reader",
-        "read*",
-        "-d: -s -z --delimiters: --serial --zero-terminated --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
-    ),
-    "comm": Entry(
+    "paste": coreutils("reader", "read*", "-d: -s -z --delimiters: --serial --zero-terminated", traits="inert"),
+    "comm": coreutils(
         "reader",
         "read read",
-        "-1 -2 -3 -z --check-order --nocheck-order --output-delimiter: --total --zero-terminated --help --version",
-        manual="GNU coreutils 9.1",
+        "-1 -2 -3 -z --check-order --nocheck-order --output-delimiter: --total --zero-terminated",
         traits="inert",
     ),
-    "join": Entry(
+    "join": coreutils(
         "reader",
         "read read",
-        "-1: -2: -a: -e: -i -j: -o: -t: -v: -z --check-order --nocheck-order --header --ignore-case --zero-terminated "
-        "--help --version",
-        manual="GNU coreutils 9.1",
+        "-1: -2: -a: -e: -i -j: -o: -t: -v: -z --check-order --nocheck-order --header --ignore-case --zero-terminated",
         traits="inert",
     ),
-    "fold": Entry(
-        "reader",
-        "read*",
-        "-# -b -s -w: --bytes --spaces --width: --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
-    ),
-    "fmt": Entry(
+    "fold": coreutils("reader", "read*", "-# -b -s -w: --bytes --spaces --width:", traits="inert"),
+    "fmt": coreutils(
         "reader",
         "read*",
         "-# -c -g: -p: -s -t -u -w: --crown-margin --goal: --prefix: --split-only --tagged-paragraph "
-        "--uniform-spacing --width: --help --version",
-        manual="GNU coreutils 9.1",
+        "--uniform-spacing --width:",
         traits="inert",
     ),
-    "expand unexpand": Entry(
-        "reader",
-        "read*",
-        "-# -i -t: --initial --tabs: -a --all --first-only --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
+    "expand unexpand": coreutils(
+        "reader", "read*", "-# -i -t: --initial --tabs: -a --all --first-only", traits="inert"
     ),
     "column": Entry(
         "reader",
@@ -140,12 +105,11 @@ PROGRAMS: dict[str, Entry] = {
         manual="util-linux 2.38",
         traits="inert",
     ),
-    "od": Entry(
+    "od": coreutils(
         "reader",
         "read*",
         "-A: -N: -S: -a -b -c -d -f -i -j: -l -o -s -t: -v -w? -x --address-radix: --endian: --format: "
-        "--output-duplicates --read-bytes: --skip-bytes: --strings? --traditional --width? --help --version",
-        manual="GNU coreutils 9.1",
+        "--output-duplicates --read-bytes: --skip-bytes: --strings? --traditional --width?",
         traits="inert",
     ),
     "xxd": Entry(
@@ -174,45 +138,26 @@ PROGRAMS: dict[str, Entry] = {
         manual="GNU binutils 2.40",
         traits="inert at",
     ),
-    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum": Entry(
+    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum": coreutils(
         "reader",
         "read*",
-        "-b -t -w -z --binary --ignore-missing --quiet --status --strict --tag --text --warn --zero -l: --length: "
-        "--help --version",
-        manual="GNU coreutils 9.1",
+        "-b -t -w -z --binary --ignore-missing --quiet --status --strict --tag --text --warn --zero -l: --length:",
         asks="-c --check",
         traits="inert",
     ),
-    "cksum sum": Entry(
-        "reader",
-        "read*",
-        "-a: --algorithm: -r -s --sysv -z --zero --tag --untagged -l: --length: --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
+    "cksum sum": coreutils(
+        "reader", "read*", "-a: --algorithm: -r -s --sysv -z --zero --tag --untagged -l: --length:", traits="inert"
     ),
-    "base64 base32": Entry(
-        "reader",
-        "read",
-        "-d -i -w: --decode --ignore-garbage --wrap: --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
-    ),
+    "base64 base32": coreutils("reader", "read", "-d -i -w: --decode --ignore-garbage --wrap:", traits="inert"),
     "echo": Entry("reader", manual="GNU coreutils 9.1, bash 5.2", traits="inert", shape="anything"),
     "printf": Entry("reader", manual="bash 5.2", asks="-v:", shape="printf"),
-    "seq": Entry(
+    "seq": coreutils("reader", "text*", "-f: -s: -w --equal-width --format: --separator:", traits="inert stop"),
+    "expr": coreutils("reader", "text*", traits="inert"),
+    "factor numfmt": coreutils(
         "reader",
         "text*",
-        "-f: -s: -w --equal-width --format: --separator: --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert stop",
-    ),
-    "expr": Entry("reader", "text*", "--help --version", manual="GNU coreutils 9.1", traits="inert"),
-    "factor numfmt": Entry(
-        "reader",
-        "text*",
-        "-d: --delimiter: --field: --format: --from: --from-unit: --grouping --header? --invalid: --padding: --round: "
-        "--suffix: --to: --to-unit: -z --help --version",
-        manual="GNU coreutils 9.1",
+        "-d: --delimiter: --field: --format: --from: --from-unit: --grouping --header? --invalid: --padding: "
+        "--round: --suffix: --to: --to-unit: -z",
         traits="inert",
     ),
     "sed": Entry(
@@ -252,12 +197,6 @@ PROGRAMS: dict[str, Entry] = {
         asks="-i --inplace -s: --split-exp: -f: --from-file:",
         shape="yq",
     ),
-    "basename": Entry(
-        "reader",
-        "text*",
-        "-a -s: -z --multiple --suffix: --zero --help --version",
-        manual="GNU coreutils 9.1",
-        traits="inert",
-    ),
-    "dirname": Entry("reader", "text*", "-z --zero --help --version", manual="GNU coreutils 9.1", traits="inert"),
+    "basename": coreutils("reader", "text*", "-a -s: -z --multiple --suffix: --zero", traits="inert"),
+    "dirname": coreutils("reader", "text*", "-z --zero", traits="inert"),
 }
