@@ -55,11 +55,10 @@ class SeveralCalls(Calls):
         Returns:
             One result for each call, in the order of the calls.
         """
-        from executor.run._batch import run_many
+        from executor.run._batch import in_order
 
-        call, begin = self._makers(on_output, on_progress, on_done, timeout, context)
-        bound, nested = _bound(max_concurrency), current.get() is not None
-        return run_many(call, _requests(calls), self._way.threads.workers, bound, cancel, nested=nested, begin=begin)
+        makers = self._makers(on_output, on_progress, on_done, timeout, context)
+        return in_order(self._completed(calls, *makers, max_concurrency, cancel))
 
     def as_completed(
         self,
@@ -74,12 +73,21 @@ class SeveralCalls(Calls):
         context: Mapping[str, Any] | None = None,
     ) -> Iterator[ToolResult]:
         """`execute_many`, but each result as soon as it is there. Closing the iterator stops what still runs."""
+        makers = self._makers(on_output, on_progress, on_done, timeout, context)
+        return (result for _, result in self._completed(calls, *makers, max_concurrency, cancel))
+
+    def _completed(
+        self,
+        calls: Iterable[ToolCall],
+        call: Callable[[ToolCall, CancelToken], ToolResult],
+        begin: _Beginning,
+        max_concurrency: int | None,
+        cancel: CancelToken | None,
+    ) -> Iterator[tuple[int, ToolResult]]:
         from executor.run._batch import as_completed
 
-        call, begin = self._makers(on_output, on_progress, on_done, timeout, context)
         bound, nested, workers = _bound(max_concurrency), current.get() is not None, self._way.threads.workers
-        found = as_completed(call, _requests(calls), workers, bound, cancel, nested=nested, begin=begin)
-        return (result for _, result in found)
+        return as_completed(call, _requests(calls), workers, bound, cancel, nested=nested, begin=begin)
 
     def _makers(
         self,

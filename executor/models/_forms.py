@@ -59,6 +59,11 @@ class WireTool:
     schema: dict[str, Any]
     definition: ToolDefinition
 
+    def as_function(self) -> dict[str, Any]:
+        """As chat completions are told of it, and what has their form."""
+        function = {"name": self.name, "description": self.description, "parameters": self.schema}
+        return {"type": "function", "function": function}
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -29,8 +29,7 @@ class LangChain:
     dump: Mapping[str, bool] = {}
 
     def define(self, tool: WireTool) -> dict[str, Any]:
-        function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-        return {"type": "function", "function": function}
+        return tool.as_function()
 
     def read(self, response: object) -> Reply:
         message = fields(response, "the message")

@@ -24,8 +24,7 @@ class Ollama:
     dump = _DUMP
 
     def define(self, tool: WireTool) -> dict[str, Any]:
-        function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-        return {"type": "function", "function": function}
+        return tool.as_function()
 
     def read(self, response: object) -> Reply:
         found = fields(response, "the response", **_DUMP)

@@ -43,8 +43,7 @@ class OpenAIChat:
     dump = _DUMP
 
     def define(self, tool: WireTool) -> dict[str, Any]:
-        function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-        return {"type": "function", "function": function}
+        return tool.as_function()
 
     def read(self, response: object) -> Reply:
         return _reply(_message_in(fields(response, "the response", **_DUMP)))

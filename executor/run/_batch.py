@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from executor.calls._token import CancelToken, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from executor.threads._workers import Workers
@@ -93,19 +93,10 @@ def as_completed(
             link.end()
 
 
-def run_many(
-    call: Callable[[Q, CancelToken], R],
-    requests: Sequence[Q],
-    workers: Workers,
-    max_concurrency: int | None = None,
-    cancel: CancelToken | None = None,
-    *,
-    nested: bool = False,
-    begin: Beginning[Q, R] | None = None,
-) -> list[R]:
+def in_order(ended: Iterable[tuple[int, R]]) -> list[R]:
     """The results of `as_completed`, in the order of the requests."""
-    found = dict(as_completed(call, requests, workers, max_concurrency, cancel, nested=nested, begin=begin))
-    return [found[index] for index in range(len(requests))]
+    found = dict(ended)
+    return [found[place] for place in sorted(found)]
 
 
 class _Lanes(Generic[Q, R]):

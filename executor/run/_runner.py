@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from executor.calls._state import CallState, current
 from executor.calls._work import Threads
 from executor.run._backends import Backends, RunResult, Setup
-from executor.run._batch import as_completed, check_bound, run_many
+from executor.run._batch import as_completed, check_bound, in_order
 from executor.run._collection import Tools
 from executor.run._ended import run_result_of
 from executor.run._gate import asked_on
@@ -292,8 +292,7 @@ class Runner:
         Returns:
             One record for each call, with its result or its error, in the order of the calls.
         """
-        call, requests, nested = self._batch(calls, timeout)
-        return run_many(call, requests, self.way.threads.workers, check_bound(max_concurrency), cancel, nested=nested)
+        return in_order(self._batch(calls, max_concurrency, timeout, cancel))
 
     def as_completed(
         self,
@@ -304,15 +303,11 @@ class Runner:
         cancel: CancelToken | None = None,
     ) -> Iterator[StepResult]:
         """`run_many`, but each record as soon as it is there. Closing the iterator stops the calls that still run."""
-        call, requests, nested = self._batch(calls, timeout)
-        found = as_completed(
-            call, requests, self.way.threads.workers, check_bound(max_concurrency), cancel, nested=nested
-        )
-        return (record for _, record in found)
+        return (record for _, record in self._batch(calls, max_concurrency, timeout, cancel))
 
     def _batch(
-        self, calls: Iterable[ToolCall], timeout: float | None
-    ) -> tuple[Callable[[tuple[int, ToolCall], CancelToken], StepResult], list[tuple[int, ToolCall]], bool]:
+        self, calls: Iterable[ToolCall], max_concurrency: int | None, timeout: float | None, cancel: CancelToken | None
+    ) -> Iterator[tuple[int, StepResult]]:
         from executor.run._values import StepResult
 
         limit = seconds(timeout)
@@ -329,7 +324,9 @@ class Runner:
             record.duration = time.monotonic() - began
             return record
 
-        return call, list(enumerate(calls)), current.get() is not None
+        requests, nested = list(enumerate(calls)), current.get() is not None
+        bound, workers = check_bound(max_concurrency), self.way.threads.workers
+        return as_completed(call, requests, workers, bound, cancel, nested=nested)
 
 
 def _free(workers: Workers, loop: LoopThread) -> None:
