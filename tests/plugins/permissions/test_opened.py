@@ -205,3 +205,18 @@ def test_what_a_command_is_sent_is_searched_for_what_it_may_write(verdicts):
 def test_many_other_names_hide_none(verdicts, text):
     many = "".join(f"w a{i}\n" for i in range(2500))
     assert verdicts([text.format(many)], WRITING).popitem()[1] == "maybe"
+
+
+@pytest.mark.parametrize("text", ["echo x > NAME", "cat < NAME", "{ cat; } < NAME", "cat < NAME | wc -l"])
+def test_a_pattern_is_not_taken_for_a_file_of_the_same_characters(tmp_path, text):
+    files = {"readFile": {"path": ["${project}/"]}, "writeFile": {"path": ["${project}/"]}}
+    rules = {"whitelist": {"patterns": ["echo *", "cat *", "wc *"], "arguments": files}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    file, pattern = text.replace("NAME", "'.e*'"), text.replace("NAME", ".e*")
+    for line, verdict in ((file, "allow"), (pattern, "ask"), (f"{file}; {pattern}", "ask")):
+        assert policy.decide("runCommand", {"command": line}).verdict == verdict, line
+
+
+def test_nor_in_a_script(verdicts):
+    (line,) = lines = ["bash -c \"wc < '.e*'; wc < .e*\""]
+    assert verdicts(lines, READING)[line] == "maybe"
