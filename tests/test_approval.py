@@ -219,6 +219,29 @@ def test_one_of_two_who_wait_may_give_up_without_the_other():
     assert stays().word == "yes"
 
 
+def test_whoever_gives_up_leaves_the_question_to_those_who_asked_the_same():
+    inbox, surface, token, answers = Inbox(), Surface(), CancelToken(), []
+    inbox.add_channel("s", surface)
+    first, second, third = question(a=1), question(a=1), question(a=1)
+    inbox.put(first, answers.append, cancel=token)
+    inbox.put(second, answers.append)
+    inbox.put(third, answers.append)
+    token.cancel()
+    assert inbox.decide(first.id, "yes")
+    assert [answer.to for answer in answers] == ["", second.id, second.id]
+
+
+def test_a_question_is_also_answered_by_the_id_of_one_that_was_joined_to_it():
+    inbox, answers = Inbox(), []
+    inbox.add_channel("s", Surface())
+    first, second = question(a=1), question(a=1)
+    inbox.put(first, answers.append)
+    inbox.put(second, answers.append)
+    assert inbox.decide(second.id, "yes")
+    assert [answer.to for answer in answers] == [second.id, second.id]
+    assert inbox.decide(first.id, "yes") is False
+
+
 def test_an_answer_is_bound_to_what_was_seen():
     inbox, surface = Inbox(), Surface()
     inbox.add_channel("s", surface)

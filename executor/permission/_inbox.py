@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 import weakref
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -95,7 +94,7 @@ class Inbox:
             False when it is no longer open, was about something else, or the answer is none of its options.
         """
         with self._lock:
-            surface = self._surface if approval_id not in self._open else None
+            surface = self._surface if self._find(approval_id) is None else None
         if surface is not None:
             return surface.answer(approval_id, answer, digest=digest)
         return self._decide(approval_id, answer, digest=digest, by=by)
@@ -109,20 +108,25 @@ class Inbox:
         by: str,
         claimed: Callable[[], object] | None = None,
     ) -> bool:
-        said = replace(parse_answer(answer, by), to=approval_id)
+        said = parse_answer(answer, by)
         with self._lock:
-            question = self._open.get(approval_id)
+            question = self._find(approval_id)
         if question is None or (digest is not None and digest != question.approval.digest) or not question.fits(said):
             return False
         with self._lock:
-            if self._open.get(approval_id) is not question:
+            if self._find(approval_id) is not question:
                 return False
-            del self._open[approval_id]
+            del self._open[question.approval.id]
+            said = question.given(said, approval_id)
             waiting = question.close(said)
         if claimed is not None:
             claimed()
         self._end(question, waiting, said)
         return True
+
+    def _find(self, approval_id: str) -> Question | None:
+        joined = (question for question in self._open.values() if question.is_asked_by(approval_id))
+        return self._open.get(approval_id) or next(joined, None)
 
     def subscribe(self, fn: Callable[[str, Approval], object]) -> Callable[[], None]:
         """
@@ -279,7 +283,7 @@ class Inbox:
         Returns:
             A function that takes the question back, after which *on_answer* is called no more.
         """
-        waiter = Waiter(on_answer)
+        waiter = Waiter(approval.id, on_answer)
         question, joined = self._open_or_join(approval, waiter, takes)
         undo = []  # before anything is shown: a surface may take its time for that, which the question does not have
         if timeout is not None:

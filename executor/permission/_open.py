@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import itertools
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,12 +28,14 @@ class Waiter:
     Whoever waits for an answer, and what is to be undone when it is there. Guarded by the inbox's lock.
 
     Attributes:
+        asks: The id of the question that it has put: where it has joined another's, not that of the open one.
         call: Which waits too, or None.
     """
 
-    __slots__ = ("call", "on_answer", "undo")
+    __slots__ = ("asks", "call", "on_answer", "undo")
 
-    def __init__(self, on_answer: Callable[[Answer], object]) -> None:
+    def __init__(self, asks: str, on_answer: Callable[[Answer], object]) -> None:
+        self.asks = asks
         self.on_answer = on_answer
         self.call = current.get()
         if self.call is not None:
@@ -92,6 +95,15 @@ class Question:
         allowed = {name: channel for name, channel in channels.items() if only is None or name in only}
         self.spare = {name: allowed.pop(name) for name in spare if name in allowed}
         self.shown_on = allowed
+
+    def is_asked_by(self, approval_id: str) -> bool:
+        """Whether who has put the question of this id waits for the answer to this one."""
+        return any(waiter.asks == approval_id for waiter in self.waiting)
+
+    def given(self, answer: Answer, approval_id: str) -> Answer:
+        """*answer*, to the question of this id; where who put that has given up, to the first who still waits."""
+        asks = [waiter.asks for waiter in self.waiting]
+        return replace(answer, to=approval_id if approval_id in asks else asks[0])
 
     def close(self, answer: Answer) -> list[Waiter]:
         """Set the answer. Returns those who are to be told."""

@@ -73,3 +73,30 @@ def test_what_is_forbidden_meanwhile_is_not_run_by_an_edit_that_changes_nothing(
     plugin.session.deny("other(a=1)")
     assert say(("edit", {"a": 1}))
     assert call.result(WAITED).kind == "denied"
+
+
+@pytest.fixture
+def two(executor, desk):
+    """Two calls that ask the same, the first of which has given up; gives the second and what answers it."""
+    first = executor.submit(ToolCall("1", "other", {"a": 1}))
+    question, say = desk.shown.get(timeout=WAITED)
+    second = executor.submit(ToolCall("2", "other", {"a": 1}))
+    first.cancel()
+    assert executor.approvals.pending() == [question]
+    return second, say
+
+
+def test_always_is_kept_for_the_second_of_two_who_asked_the_same_when_the_first_has_given_up(two, plugin, desk):
+    second, say = two
+    assert say("always")
+    assert second.result(WAITED).value == "other"
+    assert [grant.tool for grant in plugin.grants.all()] == ["other"]
+    assert desk.shown.empty()
+
+
+def test_the_second_of_two_who_asked_the_same_is_freed_by_another_answer(two, executor, desk):
+    second, _ = two
+    other = executor.submit(ToolCall("3", "other", {"a": 3}))
+    _, say = desk.shown.get(timeout=WAITED)
+    assert say("always tool")
+    assert [call.result(WAITED).value for call in (other, second)] == ["other", "other"]
