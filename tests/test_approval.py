@@ -242,6 +242,21 @@ def test_a_question_is_also_answered_by_the_id_of_one_that_was_joined_to_it():
     assert inbox.decide(first.id, "yes") is False
 
 
+@pytest.mark.parametrize("ends", ["answer", "time", "cancel"])
+def test_whoever_waits_is_told_before_a_surface_takes_its_time_to_withdraw_the_question(ends):
+    class Slow(Surface):
+        def withdraw(self, approval_id):
+            told.append(len(answers))  # and would not return
+
+    clock, token, answers, told = Clock(), CancelToken(), [], []
+    inbox = Inbox(clock.at)
+    inbox.add_channel("slow", Slow())
+    approval = question()
+    inbox.put(approval, answers.append, timeout=9, cancel=token)
+    {"answer": lambda: inbox.decide(approval.id, "yes"), "time": clock.strike, "cancel": token.cancel}[ends]()
+    assert told == [1]
+
+
 def test_an_answer_is_bound_to_what_was_seen():
     inbox, surface = Inbox(), Surface()
     inbox.add_channel("s", surface)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from executor._log import warn
 from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
 from executor.errors import ExecutorUnavailableError
-from executor.permission._open import Question, Waiter, same, show_on, tell, withdraw_from
+from executor.permission._open import Question, Waiter, end_wait, same, show_on, tell, withdraw_from
 from executor.threads._deadlines import Deadlines
 from executor.threads._fork import of_this_process
 from executor.values._approval import Answer, Approval, Channel, parse_answer
@@ -121,7 +121,8 @@ class Inbox:
             waiting = question.close(said)
         if claimed is not None:
             claimed()
-        self._end(question, waiting, said)
+        end_wait(waiting, said)
+        self._take_back(question)
         return True
 
     def _find(self, approval_id: str) -> Question | None:
@@ -365,7 +366,8 @@ class Inbox:
                 self._open.pop(question.approval.id, None)
                 waiting = question.close(answer)
         if not spare:
-            self._end(question, waiting, answer)
+            self._take_back(question)  # first: who asks may put it elsewhere, under the same id
+            end_wait(waiting, answer)
             return
         self._show_on(question, spare.items())
         self._lost(question, "")
@@ -380,20 +382,12 @@ class Inbox:
             over = not question.waiting
             if over:
                 self._open.pop(question.approval.id, None)
+        end_wait([waiter], answer)
         if over:
             self._take_back(question)
-        waiter.free()
-        if answer is not None:
-            waiter.notify(answer)
-
-    def _end(self, question: Question, waiting: list[Waiter], answer: Answer) -> None:
-        """The question is closed: take it from its surfaces, and tell those who wait."""
-        self._take_back(question)
-        for waiter in waiting:
-            waiter.free()
-            waiter.notify(answer)
 
     def _take_back(self, question: Question) -> None:
+        """Take it from its surfaces: after those who wait were told, since a surface may take its time."""
         with self._lock:
             if question.showing:  # whoever shows it takes it back when it has been shown everywhere
                 return

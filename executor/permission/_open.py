@@ -135,6 +135,14 @@ def show_on(
             lost(name)
 
 
+def end_wait(waiting: Iterable[Waiter], answer: Answer | None) -> None:
+    """Those who wait need not do so any more; they are told *answer*, if there is one."""
+    for waiter in waiting:
+        waiter.free()
+        if answer is not None:
+            waiter.notify(answer)
+
+
 def withdraw_from(channels: Iterable[Channel], approval_id: str) -> None:
     """Take a question back from where it was shown."""
     for channel in channels:

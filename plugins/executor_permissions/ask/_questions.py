@@ -228,14 +228,12 @@ class Questions:
                     freed = self._freed()
         except Exception as error:  # noqa: BLE001 -- as in put
             verdict = error
+        if verdict is not None:
+            asked.answered(verdict)
         for other in freed:
             other.inbox.decide(other.approval.id, BY_POLICY)
-            for channel in (self._channels or {}).values():
-                channel.withdraw(other.approval.id)  # now, before it shows its next question
         if verdict is None:
             self._ask(asked)
-        else:
-            asked.answered(verdict)
 
     def _verdict(self, asked: Question, answer: Answer) -> Verdict:
         allowed, info = self._act(asked, answer)

@@ -100,3 +100,13 @@ def test_the_second_of_two_who_asked_the_same_is_freed_by_another_answer(two, ex
     _, say = desk.shown.get(timeout=WAITED)
     assert say("always tool")
     assert [call.result(WAITED).value for call in (other, second)] == ["other", "other"]
+
+
+def test_a_surface_that_cannot_withdraw_a_question_loses_no_answer(executor, desk, monkeypatch):
+    monkeypatch.setattr(desk, "withdraw", lambda approval_id: 1 / 0)
+    calls, says = [], []
+    for number in range(3):
+        calls.append(executor.submit(ToolCall(str(number), "other", {"a": number})))
+        says.append(desk.shown.get(timeout=WAITED)[1])
+    assert says[0]("always tool")
+    assert [call.result(WAITED).value for call in calls] == ["other", "other", "other"]
