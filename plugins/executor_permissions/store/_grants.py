@@ -162,6 +162,8 @@ class GrantBook:
                 yield grant
 
     def _in_force(self, grant: Grant, now: float) -> bool:
+        if grant.expires is not None and grant.verdict == "allow" and grant.created > now:
+            return False  # the clock was set back since: it would hold for longer than was said
         alive = (grant.expires is None or grant.expires > now) and grant.uses_left != 0
         return alive and grant.session in ("", self.session)
 

@@ -42,6 +42,16 @@ def grant(name, **fields):
     return Grant(**{"id": name, "tool": "t", "verdict": "allow", "kind": "tool", "rule": "t", **fields})
 
 
+def test_a_clock_that_is_set_back_makes_no_permission_last_for_longer(book):
+    one, given = book(), {"created": 100.0}
+    one.add(grant("a", expires=150.0, **given), grant("b", verdict="deny", expires=150.0, **given), grant("c", **given))
+    assert [item.id for item in one.all()] == ["a", "b", "c"]
+    book.now[0] = 99.0
+    assert [item.id for item in one.all()] == ["b", "c"]
+    book.now[0] = 101.0
+    assert [item.id for item in one.all()] == ["a", "b", "c"]
+
+
 def test_only_lasting_grants_are_kept_in_the_file(book):
     one = book()
     one.add(grant("a"))
