@@ -139,7 +139,7 @@ class ShellPlugin:
             ToolCancelledError: The call was cancelled.
         """
         from executor_shell._run import run  # 10 ms, which a process that runs no command need not spend
-        from executor_shell._start import Request
+        from executor_shell._start import Request, folder_of
 
         settings, call = self._settings, current_call()
         if ("command" in args) == ("argv" in args):
@@ -149,7 +149,7 @@ class ShellPlugin:
         request = Request(
             program=settings.program(args["command"]) if "command" in args else args["argv"],
             told=args["command"] if "command" in args else args["argv"],
-            cwd=args.get("cwd"),
+            cwd=folder_of(args.get("cwd"), call),
             env=args.get("env", {}),
             timeout=args.get("timeout"),
             max_output=int(args.get("max_output", settings.max_output)),  # JSON's 100.0 is an integer too

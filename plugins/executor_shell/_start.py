@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from executor import paths
 from executor.errors import ToolFailedError
 from executor_shell._group import CREATION_FLAGS, OWN_SESSION
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from executor import CurrentCall
     from executor.confine import Box, Profile
 
 # Said of a moment, and not of a program.
@@ -54,6 +56,25 @@ class Request:
     def name(self) -> str:
         """The program, or the line."""
         return self.program if isinstance(self.program, str) else self.program[0]
+
+
+def folder_of(cwd: str | None, call: CurrentCall | None) -> str | None:
+    """
+    The folder that *cwd* means: that which was judged, whatever the links on the way to it are by now.
+
+    Raises:
+        ToolFailedError: There is another one in its place.
+    """
+    if cwd is None or call is None:
+        return cwd
+    try:
+        folder = call.resolve_path(cwd)
+        same = paths.resolve(str(folder)) == folder
+    except (OSError, ValueError):
+        return cwd  # there is no such folder, as is said where it is to run
+    if not same:
+        raise ToolFailedError(f"The working folder {cwd!r} has become another one since it was judged: call it again")
+    return str(folder)
 
 
 class Started(Protocol):

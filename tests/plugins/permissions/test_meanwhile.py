@@ -44,6 +44,7 @@ def executor(plugin, tmp_path, monkeypatch):
     registry = PluginRegistry()
     registry.discover()
     registry.expose("files")
+    registry.expose("shell")
     with ToolExecutor(registry=registry, permission_plugin=plugin) as made:
         made.register("other", lambda _args: "other")
         yield made
@@ -65,6 +66,29 @@ def test_a_link_that_leads_into_the_project_by_now_frees_no_file_that_it_led_to(
     assert question.id not in desk.taken_back
     assert say("no")
     assert reading.result(WAITED).kind == "denied"
+
+
+@pytest.mark.parametrize("swapped", ["link", "folder"])
+def test_a_command_runs_in_the_folder_that_was_judged_or_not_at_all(executor, desk, tmp_path, swapped):
+    project = tmp_path / "project"
+    (project / "judged").mkdir()
+    (project / "other").mkdir()
+    (project / "link").symlink_to("judged")
+    running = executor.submit(ToolCall("1", "runCommand", {"command": "touch ran", "cwd": "link"}))
+    _, say = desk.shown.get(timeout=WAITED)
+    (project / "link").unlink()
+    (project / "link").symlink_to("other")
+    if swapped == "folder":
+        (project / "judged").rename(project / "away")
+        (project / "judged").symlink_to("other")
+    assert say("yes")
+    result = running.result(WAITED)
+    if swapped == "folder":
+        assert "has become another one since it was judged" in result.error
+    else:
+        assert result.value["exit_code"] == 0
+        assert (project / "judged/ran").exists()
+    assert not (project / "other/ran").exists()
 
 
 def test_what_is_forbidden_meanwhile_is_not_run_by_an_edit_that_changes_nothing(executor, plugin, desk):

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from executor import paths
 from executor.calls._state import current
 from executor.calls._token import CancelToken
 from executor.confine import Profile
@@ -55,6 +56,7 @@ class Call:
         self.token = CancelToken()
         self.emit = listener
         self.on_cancel = self.token.on_cancel
+        self.resolve_path = paths.resolve
         self.groups = []
         self.expect_process_group = dict
         self.add_process_group = lambda pid, _: self.groups.append(pid)
