@@ -202,7 +202,9 @@ class Effect:
         words = self._command.words
         if not words or type(words[0]) is not str:
             return False
-        if self._command.program in _SEARCHING and kind_of(words) != "reader":
+        if self._command.program in _SEARCHING:
+            if kind_of(words) == "reader":
+                return True  # what it compares names with, too: find . -not -path './.git/*'
             found = walk(words)
             if found is not None and found.inner:
                 return False

@@ -138,7 +138,7 @@ def _takes_any_path(words: list[str]) -> bool:
     found = walk(words) if words else None
     if found is None or found.reach >= 0 or kind_of(words) != "reader":
         return False
-    return _tells_no_content(words)
+    return program_of(words) == "ls" or _tells_no_content(words)
 
 
 def _takes_any_file(words: list[str]) -> bool:

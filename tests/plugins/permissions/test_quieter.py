@@ -1,0 +1,79 @@
+"""Families of ordinary commands that are allowed, each beside the family of its neighbours that are not."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from executor_permissions import Policy
+
+STARTER = Path(__file__).parents[3] / "permissions.example.json"
+
+
+@pytest.fixture
+def verdict(tmp_path):
+    """Gives the verdict of the starter policy about a command, in a project without files that are kept."""
+    root = tmp_path.resolve() / "proj"
+    for name in ("src", "tests", "build", ".git/hooks"):
+        (root / name).mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "package.json", "src/app.py", "src/util.py", "tests/test_app.py"):
+        (root / name).write_text("x\n")
+    policy = Policy.load(STARTER, project_root=root, home=tmp_path / "home")
+    return lambda command: policy.decide("runCommand", {"command": command}).verdict
+
+
+def not_all(verdict, commands, wanted):
+    """Those of *commands* whose verdict is not *wanted*; of "asked" whose is "allow"."""
+    found = {command: verdict(command) for command in commands}
+    assert len(found) > 3
+    return {one for one, is_so in found.items() if (is_so == "allow") != (wanted == "allow")}
+
+
+LEAVING_OUT = (
+    "-type f -not -path './.git/*'",
+    "-not -path './.git/*' -type f",
+    "! -path ./.git/config -type f",
+    "-name .git -prune -o -type f -print",
+    "-path ./.git -prune -o -name '*.py' -print",
+    "\\( -name .git -o -name build \\) -prune -o -print",
+)
+
+
+def test_what_find_compares_names_with_is_no_file_that_it_writes(verdict):
+    behind = ("", " | head", " | xargs wc -l", " | wc -l")
+    assert not_all(verdict, (f"find . {one}{end}" for one, end in product(LEAVING_OUT, behind)), "allow") == set()
+    runs = ("wc -l {} +", "grep -ln foo {} \\;", "ls -lh {} +")
+    assert not_all(verdict, (f"find . {LEAVING_OUT[0]} -exec {one}" for one in (*runs, *LOOKING)), "allow") == set()
+
+
+def test_what_find_changes_is_asked_whatever_it_compares_names_with(verdict):
+    ends = (
+        "-delete",
+        "-fprint .git/x",
+        "-exec rm {} +",
+        "-exec sed -i s/a/b/ {} +",
+        "-exec git add {} +",
+        "| xargs rm",
+        "| xargs sed -i s/a/b/",
+        "| xargs tee",
+        "-exec tee {} +",
+        "-exec ruff format {} +",
+    )
+    tests = ("-path './.git/*'", "-name .git", "-path .git/hooks/pre-commit")
+    assert not_all(verdict, (f"find . {one} {end}" for one, end in product(tests, ends)), "asked") == set()
+
+
+LOOKING = ("ls -la {} +", "ls {} \\;", "ls -ltr {} +", "stat -c %s {} +")
+
+
+def test_ls_shows_nothing_of_the_files_that_find_hands_to_it(verdict):
+    found = (f"find {where} {one}" for where, one in product((". -name '*.py' -exec", "src -size +1M -exec"), LOOKING))
+    assert not_all(verdict, found, "allow") == set()
+
+
+def test_what_is_handed_on_by_others_or_shown_is_asked(verdict):
+    senders, programs = ("git ls-files", "echo .env", "find ."), ("cat", "head -5", "cp -t x", "ls", "ls -la")
+    sent = (f"{names} | xargs {one}" for names, one in product(senders, programs))
+    assert not_all(verdict, (*sent, "find . -exec cat {} +", "find . -exec ls ~/.ssh {} +"), "asked") == set()
