@@ -21,7 +21,7 @@ from executor_permissions.judge._shell_rules import (
 )
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
-from executor_permissions.judge._why import not_spelled_out
+from executor_permissions.judge._why import HANDING_ON, not_spelled_out
 from executor_permissions.judge.bash import _broad, _shell
 from executor_permissions.judge.bash._words import Command, Reading
 from executor_permissions.judge.files._files import Operands
@@ -138,8 +138,9 @@ class ShellJudge:
         if self.rules.has_sequences:
             parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
-            why = reading.opaque or "it has no command"
-            parts.append(self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
+            why = f"{reading.opaque}, which no rule can allow" if reading.opaque else "it has no command"
+            # In front: of what is not understood, the commands that follow are a guess.
+            parts.insert(0, self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
         return self._outcome(parts, [(step, one.runs) for step, one in judged.values()], text)
 
     def _outcome(self, parts: list[Part], judged: list[tuple[Step, list[Run]]], text: str) -> Outcome:
@@ -357,7 +358,7 @@ class ShellJudge:
             return elsewhere
         for one in parts_of(command) or [command]:
             program = one.program
-            if program is not None and self.rules.allow.by_program.get(program):
+            if program is not None and (program in HANDING_ON or self.rules.allow.by_program.get(program)):
                 told = not_spelled_out(one)
                 if told is not None:
                     return told

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._moves import OWN_VARIABLE, READ_VALUES, read_names
+from executor_permissions.judge.bash._moves import OWN_VARIABLE, REACHING_ALL, READ_VALUES, read_names
 from executor_permissions.judge.bash._public import with_public_words
 from executor_permissions.judge.bash._words import KNOWN, Number
 from executor_permissions.judge.files._made_links import MAKERS, LinkMakers
@@ -39,6 +39,7 @@ _FROM_ELSEWHERE = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "rem
 _ENDS_OF_REPOSITORIES = ("/HEAD", "/.git", ".git")
 _GIT_OWN = [["add"], ["commit"], ["fetch"], ["branch"], ["remote"]]  # they write in git's own folder only
 _OF_A_BARE_ONE = ("objects", "commondir", "gitdir", "refs", "config")  # beside HEAD; some may be linked or elsewhere
+_HAVING_ALL = "it may change anything in this shell, and so what every command behind it does"
 _DIRECTING = frozenset({"break", "continue", "exit", "unset", "read"})
 
 
@@ -95,7 +96,13 @@ class Cover:
             own = type(value) is str and _programs.is_code_of_the_project(name, value)
             safe = _is_safe(name, value) or (own and kind_of(command.words) == "builder")
             if not safe and not (name == "IFS" and program == "read"):
-                return f"it sets the variable {name}"
+                # One that a command has in front of it is for that command alone.
+                why = f"it sets the variable {name}"
+                return (
+                    why
+                    if command.words
+                    else f"{why}, which programs may know; a name in small letters is the script's own"
+                )
         if not KNOWN.issuperset(map(type, command.words)) and with_public_words(command) is None:
             return "a word of it is only known when it runs"
         if program == "read":
@@ -122,7 +129,7 @@ class Cover:
         if ANYWHERE in folders:
             return "the folder that it runs in is not known"
         if ANYWHERE in reached:
-            return "where it leads is not known"
+            return _HAVING_ALL if step.command.program in REACHING_ALL else "where it leads is not known"
         for folder in folders:
             settled = folder in self._settled
             if not settled and not self._is_inside(folder):

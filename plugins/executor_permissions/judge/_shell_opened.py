@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _REMOTE = frozenset({"ssh", "slogin"})  # the files of the other machine are other ones
+_NOT_ALLOWED = {
+    "readFile": "it reads a file, and no rule for readFile allows that",
+    "writeFile": "it writes a file, and no rule for writeFile allows that",
+}
 _MOST_OPENED = 100  # by the scripts in one command, as in one line
 
 
@@ -124,7 +128,8 @@ class Opened:
             if folder == ANYWHERE and target[:1] != "/":
                 parts.append(Part(text, "ask", None, "the folder that it redirects in is not known", "default"))
             else:
-                parts.append(self._rules.file_verdict(tool, path, self._links))
+                part = self._rules.file_verdict(tool, path, self._links)
+                parts.append(part if part.verdict == "allow" or part.rule else part._replace(reason=_NOT_ALLOWED[tool]))
         return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._words import Command
     from executor_permissions.judge.options import Walk
 
+HANDING_ON = frozenset({"xargs"})  # what is said of these helps whether or not a rule is about them
 _LONGEST = 60  # characters of a word in a reason
 
 
@@ -37,6 +38,8 @@ def _told(words: list[str], at: int) -> str:
         if start < at < end:
             return _told(words[start:end], at - start)
     if found is None or found.grammar is None or any(start == at for start, _ in found.inner):
+        if words[0] in HANDING_ON:
+            return f"{words[0]} hands {shown} words that only the running shell knows"
         return f"{words[0]} runs {shown}"
     if type(words[at]) is Unknown:
         return f"{shown} is only known when it runs"

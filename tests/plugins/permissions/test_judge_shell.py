@@ -212,7 +212,7 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
         "foo": "foo: no rule allows it",
         "bar b": "bar b: no rule allows it",
         "python -c x": "python -c x: no rule allows it",
-        "ls > x": "> x: no rule is about writeFile",
+        "ls > x": "> x: it writes a file, and no rule for writeFile allows that",
         "ls > $x": "> $x: where it redirects to is only known when it runs",
         "ls > /dev/tcp/h/1": "> /dev/tcp/h/1: it opens a network connection",
         "x" * 33000: "x" * 200 + ": it is longer than 32 KiB",
@@ -263,11 +263,11 @@ def test_a_denied_command_is_judged_no_further_and_others_part_by_part():
         ("tee f", "ask", None, "default"),
         ("> f", "allow", None, "default"),
     ]
-    assert parts("ls (") == [("ls", "allow", "ls *", "whitelist"), ("ls (", "ask", None, "default")]
+    assert parts("ls (") == [("ls (", "ask", None, "default"), ("ls", "allow", "ls *", "whitelist")]
     assert parts("ls (; rm x") == [
+        ("ls (; rm x", "ask", None, "default"),
         ("ls", "allow", "ls *", "whitelist"),
         ("rm x", "deny", "rm *", "blacklist"),
-        ("ls (; rm x", "ask", None, "default"),
     ]
     assert parts("> f") == [("> f", "allow", None, "whitelist"), ("> f", "allow", None, "default")]
 

@@ -24,6 +24,14 @@ def verdict(tmp_path):
     return lambda command: policy.decide("runCommand", {"command": command}).verdict
 
 
+@pytest.fixture
+def reason(tmp_path):
+    """Gives why the starter policy does not allow a command."""
+    (tmp_path / ".git").mkdir()
+    policy = Policy.load(STARTER, project_root=tmp_path.resolve(), home=tmp_path.resolve() / "home")
+    return lambda command: policy.decide("runCommand", {"command": command}).reason
+
+
 def not_all(verdict, commands, wanted):
     """Those of *commands* whose verdict is not *wanted*; of "asked" whose is "allow"."""
     found = {command: verdict(command) for command in commands}
@@ -77,3 +85,41 @@ def test_what_is_handed_on_by_others_or_shown_is_asked(verdict):
     senders, programs = ("git ls-files", "echo .env", "find ."), ("cat", "head -5", "cp -t x", "ls", "ls -la")
     sent = (f"{names} | xargs {one}" for names, one in product(senders, programs))
     assert not_all(verdict, (*sent, "find . -exec cat {} +", "find . -exec ls ~/.ssh {} +"), "asked") == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("if [[ -f a && -d b ]]; then ls; fi", ": it has a [[ ]] test, which no rule can allow"),
+        ("diff <(git show HEAD:a) b", ": it has a process substitution, which no rule can allow"),
+        ("cat <<E\ntoday $(date)\nE", ": it has a here-document with expansions in it, which no rule can allow"),
+        ('ls; echo "${x:-y}"', ": it has the expansion '${x:-y}', which no rule can allow"),
+        ("echo $((i+1))", ": it has the expansion '$((i+1))', which no rule can allow"),
+        (
+            "f() { ls; }; f",
+            ": it has a '(' in or behind a word: a function, an array or a pattern, which no rule can allow",
+        ),
+    ],
+)
+def test_of_what_is_not_understood_that_is_told_and_no_guess_about_its_commands(reason, command, told):
+    assert reason(command) == command + told
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("ls > a.txt", "> a.txt: it writes a file, and no rule for writeFile allows that"),
+        ("wc -l < /etc/hosts", "< /etc/hosts: it reads a file, and no rule for readFile allows that"),
+        (
+            "ls | xargs cat",
+            "xargs cat: xargs hands 'cat' words that only the running shell knows, and no rule spells it out",
+        ),
+        (
+            "F=a; cat $F",
+            "F=a: it sets the variable F, which programs may know; a name in small letters is the script's own",
+        ),
+        (". x && ls", ". x: it may change anything in this shell, and so what every command behind it does"),
+    ],
+)
+def test_a_reason_says_what_the_command_does(reason, command, told):
+    assert reason(command) == told

@@ -18,6 +18,7 @@ NOT_KNOWN = "is not known to be safe"
         (["timeout", "5", "nobody-knows"], "timeout runs 'nobody-knows'"),
         (["ssh", "host", "ls", "-la"], "ssh runs 'ls'"),
         (["env", "A=1", "nobody-knows"], "env runs 'nobody-knows'"),
+        (["xargs", "-n1", "cat"], "xargs hands 'cat' words that only the running shell knows"),
         (["sort", Unknown("$x")], "'$x' is only known when it runs"),
         (["timeout", "5", "sort", Unknown("$x")], "'$x' is only known when it runs"),
         (["git", "nobody-knows"], "'nobody-knows' is not among the sub-commands of git that are known to be safe"),

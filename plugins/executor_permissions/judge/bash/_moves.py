@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Variables that a script may have for itself: no program knows them by these names.
 OWN_VARIABLE = re.compile(r"(?!npm_|pip_|histchars\Z|[a-z0-9_]*_proxy\Z)[a-z][a-z0-9_]*\Z")
-_REACHING_ALL = frozenset(". source eval trap enable".split())  # they run a text in this shell
+REACHING_ALL = frozenset(". source eval trap enable".split())  # they run a text in this shell
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 READ_VALUES = frozenset("-d -i -n -N -p -t -u".split())
 _STATUS = re.compile(r"[0-9]{1,3}\Z")
@@ -264,5 +264,5 @@ FOLLOWED: dict[str, Callable[[Builtins, list[str], Command, State], Ends]] = {
     "typeset": Builtins._declare,
     "unset": Builtins._unset,
     "wait": Builtins._wait,
-    **dict.fromkeys(_REACHING_ALL, Builtins._reaches_all),
+    **dict.fromkeys(REACHING_ALL, Builtins._reaches_all),
 }

@@ -31,7 +31,8 @@ _IN_QUOTES = re.compile(r'[^"\\$`]++')
 _TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/ \t\n;|&)]|\Z)")
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 # "$$" in front of these is taken for another expansion by a part of bash.
-_PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|([?#])|(\$)(?![({{\['\"$#]))")
+_PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|([?#])|(\$)(?![({{\['\"$#])|\{{(PIPESTATUS)\[[0-9]\]\}})")
+_EXPANSION = re.compile(r"\$\{[^{}\n]{1,40}\}|\$\(\([^()\n]{1,40}\)\)")  # as it is shown to a person
 _ARITHMETIC = re.compile(r"\$\(\([0-9 +*/%-]++\)\)")
 _PLAIN_DOLLAR = re.compile(rf"\${DELIMITER}")
 _PLAIN_DOLLAR_QUOTED = re.compile(r'\$(?=["\s/.,:;|)\\])')
@@ -246,7 +247,8 @@ class WordSplitter:
             pieces.append(Substitution(script, quoted))
             segments.add(at, self.at, "s")
         else:
-            self.refuse(f"it has the expansion {self.text[at : at + 3]!r}, which is not read")
+            shown = _EXPANSION.match(self.text, at, self.end)
+            self.refuse(f"it has the expansion {shown[0] if shown else self.text[at : at + 3]!r}")
 
     def _backticks(self, pieces: list[Piece], segments: Segments, *, quoted: bool) -> None:
         """
