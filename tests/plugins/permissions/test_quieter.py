@@ -123,3 +123,26 @@ def test_of_what_is_not_understood_that_is_told_and_no_guess_about_its_commands(
 )
 def test_a_reason_says_what_the_command_does(reason, command, told):
     assert reason(command) == told
+
+
+STATUS = "${PIPESTATUS[0]}"
+
+
+def test_the_status_of_a_pipeline_is_a_word_that_says_nothing(verdict):
+    before = (
+        "pytest -q 2>&1 | tail -5; ",
+        "ls | wc -l\n",
+        "npm test | tee /dev/null; ",
+        "for i in 1 2; do ls; done; ",
+    )
+    shown = (f"echo {STATUS}", f'echo "rc: {STATUS}"', f'[ "{STATUS}" -eq 0 ]', f"rc={STATUS}; echo $rc",
+             f"printf '%s\\n' \"{STATUS}\"", 'echo "${PIPESTATUS[1]} ${PIPESTATUS[9]}"')  # fmt: skip
+    assert not_all(verdict, (one + two for one, two in product(before, shown)), "allow") == set()
+
+
+def test_elsewhere_it_may_be_anything_and_other_arrays_are_not_read(verdict):
+    uses = (f"cat {STATUS}", f'cat "{STATUS}"', STATUS, f"ls > {STATUS}", f"cd {STATUS}", f"git log {STATUS}",
+            f"find . -name x {STATUS}", f"PATH={STATUS} ls", f"PIPESTATUS=a; echo {STATUS}")  # fmt: skip
+    others = ("${x[0]}", "${PIPESTATUS[@]}", "${PIPESTATUS[x]}", "${PIPESTATUS[$(id)]}", "${PIPESTATUS[-1]}",
+              "${PIPESTATUS[10]}", "${PIPESTATUS[0]:-x}", "${!PIPESTATUS[0]}", "${BASH_VERSINFO[0]}")  # fmt: skip
+    assert not_all(verdict, (*uses, *(f"echo {one}" for one in others)), "asked") == set()

@@ -27,7 +27,7 @@ MAX_FORMS = 16  # ways in which one command may come out, before its words count
 MAX_FOLDERS = 8  # where a command may be, before that is anywhere
 LONGEST_MORE = 4096  # characters that a word may be longer than it is written, before it counts as not known
 ANYWHERE = ""  # among the folders: or some other one
-_PUBLIC = frozenset({"USER", "LANG", "TERM", "CI", "SHELL", "PATH"})
+_PUBLIC = frozenset({"USER", "LANG", "TERM", "CI", "SHELL", "PATH", "VIRTUAL_ENV", "PIPESTATUS"})
 _NUMBERS = frozenset({"?", "#", "$", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID"})
 # What these hold is bash's to say, whatever they are assigned.
 _OWN = frozenset(

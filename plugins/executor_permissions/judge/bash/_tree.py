@@ -8,6 +8,7 @@ as it often is not bash's way: which token stands in which compound command is t
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
+import re
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -57,6 +58,8 @@ _EXPANSIONS = (
     ["$", "special_variable_name"],
     ["${", "variable_name", "}"],
 )
+_OF_AN_ARRAY = ["${", "subscript", "}"]
+_STATUS = re.compile(rb"\$\{PIPESTATUS\[[0-9]\]\}")
 
 
 class UnreadableTreeError(Exception):
@@ -136,7 +139,8 @@ class _TreeReader:
             for child in node.children:
                 self._parts(child, depth, parts)
         elif kind in ("simple_expansion", "expansion"):
-            if [child.type for child in node.children] not in _EXPANSIONS:
+            kinds = [child.type for child in node.children]
+            if kinds not in _EXPANSIONS and not (kinds == _OF_AN_ARRAY and self._is_status(start, node.end_byte)):
                 raise UnreadableTreeError(kind)
             parts.add(start, node.end_byte, "v")
         elif kind == "command_substitution":
@@ -200,6 +204,10 @@ class _TreeReader:
                 self._word(child, "word" if timed else "program", depth)
             else:
                 self._waiting.append((child, depth))
+
+    def _is_status(self, start: int, end: int) -> bool:
+        """Of arrays only this one is read: a number, for each command of the last pipeline."""
+        return _STATUS.fullmatch(self.data, start, end) is not None
 
     def _is(self, node: Node, text: bytes) -> bool:
         return self.data[node.start_byte : node.end_byte] == text
