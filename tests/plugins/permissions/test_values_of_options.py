@@ -136,6 +136,9 @@ PINNED = [
     ("ruff check --no-fix *", ["ruff check --no-fix src"], ["ruff check --no-fix --fix src"]),
     ("go build -n *", ["go build -n ./...", "go build -n -v ./..."], ["go build -n -n=false ./...", "go build -n --n=false ./..."]),
     ("foo --dry-run *", ["foo --dry-run x", "foo --dry-run -- --no-dry-run"], ["foo --dry-run --no-dry-run x", "foo --dry-run --dry-run=0"]),
+    ("bash -n *", ["bash -n a.sh", "bash -n -x a.sh", "bash -n +x a.sh"], ["bash -n +n a.sh", "bash -n +xn a.sh", "bash -n -x +n a.sh", "bash -n +nx -- a.sh"]),
+    ("sh -en *", ["sh -en a.sh"], ["sh -en +n a.sh", "sh -en +e a.sh"]),
+    ("date -u *", ["date -u +%u", "date -u +%F"], []),
     # nor is another address named
     ("curl * https://x.org/*", ["curl -s https://x.org/a"], ["curl https://y.org https://x.org/a", "curl y.org https://x.org/a", "curl --url=https://y.org https://x.org/a"]),
     ("curl -H * https://x.org/*", ["curl -H a:b https://x.org/a"], ["curl -H a:b https://y.org/a"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Grammar, Option
     from executor_permissions.judge.rules._wild import Wild
 
+_TAKING_BACK = re.compile(r"\+[A-Za-z]+\Z")  # several letters in one word, as shells take them
 _WIDER = {"-n": ("-A", "--all-namespaces"), "--namespace": ("-A", "--all-namespaces")}
 
 
@@ -58,11 +60,13 @@ class Switched(NamedTuple):
     spelled: int
 
     def holds(self, words: list[str]) -> bool:
-        """Whether no further word of a command takes it back: ``--dry-run=false``, ``--no-dry-run``."""
+        """Whether no further word of a command takes it back: ``--dry-run=false``, ``--no-dry-run``, ``+n``."""
         opposite = self.name.removeprefix("no-") if self.name.startswith("no-") else f"no-{self.name}"
         for word in words[self.spelled :]:
             if word == "--":
                 return True
+            if _TAKING_BACK.match(word) and not set(self.name).isdisjoint(word[1:]):
+                return False
             given, equals, _ = word.partition("=")
             if given[:1] == "-" and (given.lstrip("-") == opposite or (equals and given.lstrip("-") == self.name)):
                 return False
