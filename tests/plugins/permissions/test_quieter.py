@@ -146,3 +146,22 @@ def test_elsewhere_it_may_be_anything_and_other_arrays_are_not_read(verdict):
     others = ("${x[0]}", "${PIPESTATUS[@]}", "${PIPESTATUS[x]}", "${PIPESTATUS[$(id)]}", "${PIPESTATUS[-1]}",
               "${PIPESTATUS[10]}", "${PIPESTATUS[0]:-x}", "${!PIPESTATUS[0]}", "${BASH_VERSINFO[0]}")  # fmt: skip
     assert not_all(verdict, (*uses, *(f"echo {one}" for one in others)), "asked") == set()
+
+
+def test_versions_and_what_tells_of_the_project_are_not_asked_about(verdict):
+    versions = ("gcc --version", "clang --version", "make --version | head -1", "cmake --version", "java -version 2>&1",
+                "docker --version", "uv --version", "ruff --version; mypy --version", "git version")  # fmt: skip
+    tells = ("egrep -n 'a|b' src/app.py", "fgrep -rn 'a(' src", "git tag --sort=-creatordate | head -5", "git tag -n",
+             "pushd src >/dev/null; ls; popd >/dev/null", "python -m pip list", "python3 -m pip show x", "uv pip list",
+             "cargo tree | head", "cargo metadata --no-deps", "go list ./...", "go doc fmt.Println", "go env GOPATH",
+             "netstat -tlnp", "flake8 src --max-line-length=100 | head")  # fmt: skip
+    assert not_all(verdict, (*versions, *tells), "allow") == set()
+
+
+def test_their_neighbours_are(verdict):
+    writes = ("git tag --sort=x v1", "git tag -n v1", "git tag -n -d v1", "git tag --sort=x -d v1", "go env -w A=b",
+              "go env", "gofmt -l -w .", "cargo tree --config x", "cargo metadata --manifest-path ../x")  # fmt: skip
+    runs = ("gcc --version -wrapper x", "make --version -f x", "cmake --version -P x", "uv pip install x",
+            "docker --version run x", "python -m pip list --python ../x", "flake8 --config ../x",
+            "go list -toolexec ./x ./...", "go list -m x.org/y@latest", "pushd src && ls > x")  # fmt: skip
+    assert not_all(verdict, (*writes, *runs), "asked") == set()
