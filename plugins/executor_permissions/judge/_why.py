@@ -26,6 +26,9 @@ def not_spelled_out(command: Command) -> str | None:
     if reach < 0:
         return None
     if reach >= len(command.words):
+        found = walk(command.words)
+        if command.words[0] in HANDING_ON and found is not None and found.inner:
+            return f"{_told(command.words, found.inner[0][0])}, and no rule can spell them out"
         return f"what {command.words[0]} runs is not in its words, so that no rule can spell it out"
     return f"{_told(command.words, reach)}, and no rule spells it out"
 

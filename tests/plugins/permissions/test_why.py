@@ -45,8 +45,14 @@ def test_the_first_word_that_no_wildcard_covers_is_told_for_what_it_is(words, to
     assert not_spelled_out(Command(words, " ".join(words))) == expected
 
 
-@pytest.mark.parametrize("words", [["xargs", "sh"], ["sh"], ["ssh", "host"], ["eval", "x"], [Unknown("x"), "a"],
+@pytest.mark.parametrize("words", [["sh"], ["ssh", "host"], ["eval", "x"], [Unknown("x"), "a"],
                                    [PublicWord("x")], [REST]])  # fmt: skip
 def test_what_is_not_in_the_words_cannot_be_spelled_out(words):
     told = not_spelled_out(Command(words, " ".join(words)))
     assert told == f"what {words[0]} runs is not in its words, so that no rule can spell it out"
+
+
+@pytest.mark.parametrize("program", ["sh", "python", "ssh"])
+def test_of_what_xargs_hands_on_that_is_told_which_program_gets_it(program):
+    told = not_spelled_out(Command(["xargs", "-r", program], f"xargs -r {program}", stdin="pipe"))
+    assert told == f"xargs hands '{program}' words that only the running shell knows, and no rule can spell them out"
