@@ -165,3 +165,22 @@ def test_their_neighbours_are(verdict):
             "docker --version run x", "python -m pip list --python ../x", "flake8 --config ../x",
             "go list -toolexec ./x ./...", "go list -m x.org/y@latest", "pushd src && ls > x")  # fmt: skip
     assert not_all(verdict, (*writes, *runs), "asked") == set()
+
+
+def test_a_variable_that_changes_nothing_may_be_exported(verdict):
+    safe = ("CI=1", "CI=true", "NODE_ENV=test", "NO_COLOR=1", "LC_ALL=C", "RUST_BACKTRACE=full")
+    ends = ("; pytest -q", " && npm test", "")
+    assert not_all(verdict, (f"export {one}{end}" for one, end in product(safe, ends)), "allow") == set()
+    unsafe = (
+        "CI=/x",
+        "CI=$SECRET",
+        'CI="$(cat x)"',
+        "CI='$(shell x)'",
+        "CI=1 PATH=.",
+        "PATH=.",
+        "x=1",
+        "-p",
+        "",
+        "CI=../x",
+    )
+    assert not_all(verdict, (f"export {one}; make" for one in unsafe), "asked") == set()
