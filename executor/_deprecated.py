@@ -61,10 +61,10 @@ def renamed_parameters(**names: str) -> Callable[[Callable[P, R]], Callable[P, R
 
 def takes(fn: Callable[..., object], count: int) -> bool:
     """Whether *fn* can be called with so many positional arguments; yes, if that cannot be found out."""
-    import inspect
+    from executor._signatures import signature_of
 
     try:
-        signature = inspect.signature(fn)
+        signature = signature_of(fn)
     except (TypeError, ValueError):
         return True
     try:

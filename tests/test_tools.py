@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import sys
+from collections.abc import Mapping
 from datetime import date
 from types import SimpleNamespace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -103,6 +106,61 @@ def test_a_parameter_annotated_as_text_that_means_a_mapping_is_the_mapping_form(
 def test_partials_and_callable_objects_are_tools(executor, fn):
     executor.register("greet", fn)
     assert executor.execute("greet", {"name": "Ada"})[0]
+
+
+@dataclasses.dataclass
+class Scale:
+    factor: int
+
+    def __call__(self, number: int, unit: str = "m") -> str:
+        return f"{number * self.factor} {unit}"
+
+
+@dataclasses.dataclass
+class Keys:
+    reverse: bool = False
+
+    def __call__(self, args: Mapping[str, Any]) -> list[str]:
+        return sorted(args, reverse=self.reverse)
+
+
+def test_an_object_with_annotated_fields_is_called_as_its_call_method_is_annotated(executor):
+    made = executor.register("scale", Scale(3))
+    assert made.input_schema["properties"] == {
+        "number": {"type": "integer"},
+        "unit": {"default": "m", "type": "string"},
+    }
+    assert executor.execute("scale", {"number": 2}) == (True, "6 m")
+    executor.register("keys", Keys(reverse=True))
+    assert executor.execute("keys", {"a": 1, "b": 2}) == (True, ["b", "a"])
+
+
+DEFERRED = """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from nowhere import Missing
+
+def result(n: int) -> Missing:
+    '''Double.
+
+    Args:
+        n: A number.
+    '''
+    return 2 * n
+
+def parameter(n: Missing, m: int) -> int: ...
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated with the function")
+def test_names_of_annotations_that_only_type_checkers_know_are_missed_where_a_schema_needs_them(executor):
+    found = {}
+    exec(compile(DEFERRED, "tools", "exec", dont_inherit=True), found)
+    made = executor.register("double", found["result"])
+    assert made.input_schema["properties"] == {"n": {"type": "integer", "description": "A number."}}
+    assert executor.execute("double", {"n": 2}) == (True, 4)
+    with pytest.raises(errors.SchemaError, match="'Missing' is not defined"):
+        executor.register("parameter", found["parameter"])
 
 
 def test_each_public_method_of_an_object_becomes_a_tool(executor):

@@ -7,6 +7,8 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor._signatures import signature_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -51,7 +53,7 @@ def read_docs(fn: Callable[..., Any]) -> Docs:
             for each in parsed.params
             if each.args[0] in _OF_PARAMETERS and each.description
         }
-        known = inspect.signature(fn).parameters
+        known = signature_of(fn).parameters
         if not texts or not texts.keys() <= known.keys():
             return Docs(whole, {}, whole)
         parsed.meta = [each for each in parsed.meta if each.args[0] not in _OF_PARAMETERS]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from executor._json import pointer
+from executor._signatures import signature_of
 from executor.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def makes_generator(fn: Callable[..., Any]) -> bool:
 def takes_mapping(fn: Callable[..., Any], name: str) -> bool:
     """Whether *fn* has the form ``fn(args)``: one required parameter, positional, unannotated or a mapping."""
     try:
-        parameters = inspect.signature(fn).parameters.values()
+        parameters = signature_of(fn).parameters.values()
     except (ValueError, TypeError) as error:
         raise SchemaError(
             f"The signature of the tool {name!r} cannot be read: wrap it in a function of your own", tool_id=name
@@ -70,7 +71,7 @@ def _function_of(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The plain function behind a partial, a method or a callable object."""
     while isinstance(fn, functools.partial):
         fn = fn.func
-    if not hasattr(fn, "__annotations__"):
+    if not (inspect.isroutine(fn) or isinstance(fn, type)):
         fn = type(fn).__call__
     return getattr(fn, "__func__", fn)
 
@@ -103,17 +104,16 @@ def typed(fn: Callable[..., Any], name: str) -> Typed:
     def bind(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return args, kwargs
 
-    function = _function_of(fn)
-    bind.__signature__ = signature = inspect.signature(fn)  # type: ignore[attr-defined]  # functions take attributes
+    bind.__signature__ = signature = signature_of(fn)  # type: ignore[attr-defined]  # functions take attributes
     if any(each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL) for each in signature.parameters.values()):
         raise SchemaError(
             f"The tool {name!r} takes *args or positional-only parameters, which arguments given by name cannot reach: "
             "name each parameter, or take one mapping",
             tool_id=name,
         )
-    hints = getattr(function, "__annotations__", {})
-    bind.__annotations__ = {key: hint for key, hint in hints.items() if key in signature.parameters}
-    bind.__module__ = getattr(function, "__module__", __name__)
+    hints = {key: each.annotation for key, each in signature.parameters.items() if each.annotation is not each.empty}
+    bind.__annotations__ = hints
+    bind.__module__ = getattr(_function_of(fn), "__module__", __name__)
     try:
         adapter: Any = pydantic.TypeAdapter(cast("Any", bind))
         schema = _schema_of(adapter)

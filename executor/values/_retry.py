@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from executor._signatures import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -199,7 +200,7 @@ def with_retry_unsafe(unsafe: bool) -> Option:  # noqa: FBT001 -- it is the valu
 
 def _three_arguments(fn: Callable[..., object]) -> OnRetry:
     try:
-        inspect.signature(fn).bind(1, None, 0.0)
+        signature_of(fn).bind(1, None, 0.0)
     except TypeError:
         return lambda attempt, error, _: fn(attempt, error)
     except ValueError:  # a signature that cannot be read
