@@ -136,8 +136,9 @@ def _members(value: Any) -> list[str]:
 
 
 def _told(value: Any) -> str:
+    """Texts in ASCII: which characters are told as they are is not the same for each Python, whose Unicode grows."""
     if isinstance(value, re.Pattern):
-        return f"{value.pattern!r} ({re.RegexFlag(value.flags & ~re.UNICODE.value)!r})"
+        return f"{value.pattern!a} ({re.RegexFlag(value.flags & ~re.UNICODE.value)!r})"
     if isinstance(value, enum.Enum):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -147,7 +148,7 @@ def _told(value: Any) -> str:
         return f"{type(value).__name__}({', '.join(_members(value))})"
     if isinstance(value, type) or callable(value):
         return str(getattr(value, "__qualname__", type(value).__name__))
-    return repr(value) if isinstance(value, _TABLES) or value is None else type(value).__name__
+    return ascii(value) if isinstance(value, _TABLES) or value is None else type(value).__name__
 
 
 if __name__ == "__main__":
