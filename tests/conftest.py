@@ -110,7 +110,7 @@ def often_switching():
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind():
+def nothing_left_behind(no_caller):
     """Fails a test after which a thread of ours, or a child process, is still there."""
     before, children = set(_ours()), _children()
     yield
@@ -131,25 +131,31 @@ def nothing_left_behind():
     assert not left, "processes left behind:\n" + "\n".join(left)
 
 
-BELOW_NOTHING = ("cli", "confine", "serving", "plugins/console")  # they start commands that only a person may run
-
-
 @pytest.fixture(autouse=True)
-def no_caller(request):
+def no_caller():
     """What a test runs is not below the calls, and the stores, that another test made in this process."""
-    if any(request.path.is_relative_to(Path(__file__).parent / name) for name in BELOW_NOTHING):
-        _leave_owners()
+    before = _owners()
     yield
     forget_caller()
+    _give_back(_owners() - before)
 
 
-def _leave_owners() -> None:
-    """Give back the locks of owners of tasks that another test has left to this process: their files stay open."""
-    with contextlib.suppress(OSError), open(os.devnull, "rb") as nothing:
+def _owners() -> set[tuple[int, str]]:
+    """The locks of owners of tasks that this process holds: their descriptors, with their files."""
+    held = set()
+    with contextlib.suppress(OSError):
         for name in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # closed meanwhile
-                if "/owners/" in os.readlink(f"/proc/self/fd/{name}"):
-                    os.dup2(nothing.fileno(), int(name), inheritable=False)
+                if "/owners/" in (file := os.readlink(f"/proc/self/fd/{name}")):
+                    held.add((int(name), file))
+    return held
+
+
+def _give_back(locks: set[tuple[int, str]]) -> None:
+    """Let go of what a test has left to this process; the descriptors stay open, for whoever closes them yet."""
+    with open(os.devnull, "rb") as nothing:
+        for descriptor, _ in locks:
+            os.dup2(nothing.fileno(), descriptor, inheritable=False)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from executor.calls._above import Mark
+from executor import TaskStatus
+from executor.calls._above import Mark, _is_marked
+from executor.tasks import TaskManager
+from executor.tasks._manager import engine_of
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="files of other processes are known on Linux only")
@@ -71,3 +74,18 @@ def test_a_call_is_seen_however_many_processes_are_in_between():
         [sys.executable, "-c", DEEP], cwd=Path(__file__).parents[2], capture_output=True, timeout=60, check=True
     )
     assert done.stdout == b"True\n"
+
+
+LEFT = []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="as above")
+@pytest.mark.parametrize("kind", ["of one test", "of the next"])
+def test_what_has_tasks_is_above_what_it_starts_and_not_above_what_another_test_starts(kind):
+    assert not _is_marked(os.getpid())
+    tasks = TaskManager.open()
+    engine = engine_of(tasks)
+    task_id = engine.add("tool", "local", "call", engine.new_spool(), cancel=bool, reached=bool)
+    engine.finish(task_id, TaskStatus.COMPLETED, (True, 1))
+    assert _is_marked(os.getpid())
+    LEFT.append(tasks)  # and nobody closes it
