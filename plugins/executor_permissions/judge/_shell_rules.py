@@ -93,27 +93,20 @@ def told_words(command: Command) -> tuple[str, ...]:
 
 def key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
-    command, sender = step.command, step.command.sender
+    command = step.command
     key = (
         command.text,
-        _with_kinds(command.words),
+        tuple(command.words),
         step.folders,
         command.stdin,
         command.body,
-        _with_kinds(command.files),
-        None if sender is None else _with_kinds(sender.words),
+        command.files,
+        None if command.sender is None else tuple(command.sender.words),
     )
     if not command.assignments and not command.redirects and not command.around:
         return key
-    redirects = (*command.redirects, *command.around)
-    operators, targets = [one.operator for one in redirects], _with_kinds([one.target for one in redirects])
-    values = _with_kinds([value for _, value in command.assignments])
-    return (*key, tuple(command.assignments), values, len(command.redirects), tuple(operators), targets)
-
-
-def _with_kinds(words: Sequence[str]) -> tuple[object, ...]:
-    """*words* as they are compared: ``> 'a*'`` is one file, and ``> a*`` whatever the shell makes of it."""
-    return (*words, *map(type, words))
+    redirects = tuple([(one.operator, one.target) for one in (*command.redirects, *command.around)])
+    return (*key, tuple(command.assignments), len(command.redirects), redirects)
 
 
 class StepRules:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from executor_permissions.judge._shell_cover import _is_plain_read
 from executor_permissions.judge.bash import _shell
 from executor_permissions.judge.bash._moves import read_names
-from executor_permissions.judge.bash._words import Glob, Number, PublicWord, PublicWords, Unknown
+from executor_permissions.judge.bash._words import Glob, Module, Number, PublicWord, PublicWords, Unknown
 
 HOME = "/home/me"
 
 
 def words(text):
     """The words of each command, sorted: bash runs what is in a substitution first."""
-    return sorted(command.words for command in _shell.read(text, HOME).commands)
+    return sorted([str(word) for word in command.words] for command in _shell.read(text, HOME).commands)
 
 
 def kinds(text):
@@ -159,7 +161,16 @@ WORDS = [
 
 def test_words_become_what_bash_makes_of_them_or_are_unknown():
     assert [(text, kinds(text)) for text, _ in WORDS] == WORDS
-    assert Glob("a") == Number("a") == Unknown("a") == "a"
+
+
+def test_words_of_several_kinds_are_never_the_same():
+    words = ["a", *(kind("a") for kind in (Unknown, Glob, Number, PublicWord, PublicWords, Module))]
+    for this, other in itertools.product(words, words):
+        assert (this == other) is (this is other)
+        assert (this != other) is (this is not other)
+    assert len(set(words)) == len(words)
+    assert len({word: None for word in [*words, *(type(word)("a") for word in words)]}) == len(words)
+    assert "a" not in words[1:]
 
 
 STREAMS = [  # text, input and here-document of the last command, its redirections
@@ -199,7 +210,7 @@ def test_where_input_comes_from_and_output_goes():
     for text, _ in STREAMS:
         command = _shell.read(text, HOME).commands[-1]
         found.append(
-            (text, (command.stdin, command.body, [(item.operator, item.target) for item in command.redirects]))
+            (text, (command.stdin, command.body, [(item.operator, str(item.target)) for item in command.redirects]))
         )
     assert found == STREAMS
 
@@ -213,7 +224,7 @@ def test_variables_in_front_of_a_command():
         "A=1 a": [("A", "1")],
         "A=1 B='x y' a": [("A", "1"), ("B", "x y")],
         "A= a": [("A", "")],
-        "A=$x a": [("A", "$x")],
+        "A=$x a": [("A", Unknown("$x"))],
         "A='x=~y' a": [("A", "x=~y")],
         "A=x": [("A", "x")],
     }

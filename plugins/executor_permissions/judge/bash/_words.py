@@ -13,7 +13,22 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._syntax import Script
 
 
-class Unknown(str):
+class _Kind(str):
+    """A text that means something else than a plain one of the same characters, and is never equal to it."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return ~str.__hash__(self)
+
+
+class Unknown(_Kind):
     """
     A word that only the running shell knows: ``$x``, ``$(date)``, ``{a,b}``. Its text is that of the command.
 
@@ -35,7 +50,7 @@ class Number(Unknown):
     __slots__ = ()
 
 
-class Module(str):
+class Module(_Kind):
     """The dotted name of what Python imports, where others have a path."""
 
     __slots__ = ()
