@@ -86,7 +86,7 @@ class _Types:
             node = node["schema"]
         if node["type"] == "call":
             node = node["arguments_schema"]
-        _only(node, "arguments", "arguments_schema")
+        _only(node, "arguments", "arguments_schema", "validate_by_name")  # older ones say it; there is no other name
         fields, required = {}, []
         for each in node["arguments_schema"]:
             if each.keys() - {"name", "schema", "mode"}:

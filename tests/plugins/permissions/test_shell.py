@@ -169,7 +169,7 @@ def test_words_of_several_kinds_are_never_the_same():
         assert (this == other) is (this is other)
         assert (this != other) is (this is not other)
     assert len(set(words)) == len(words)
-    assert len({word: None for word in [*words, *(type(word)("a") for word in words)]}) == len(words)
+    assert len(dict.fromkeys([*words, *(type(word)("a") for word in words)])) == len(words)
     assert "a" not in words[1:]
 
 
