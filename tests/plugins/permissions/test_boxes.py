@@ -12,6 +12,7 @@ from executor.errors import ConfinementError
 from executor.registry import PluginRegistry
 from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
+from executor_permissions.commands._start import starter
 from executor_permissions.judge.boxes._profile import of_words
 from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.store._load import load_effective, project_file
@@ -41,6 +42,18 @@ def chosen(project):
         return told.verdict, told.confine.name if told.confine is not None else None
 
     return choose
+
+
+def test_of_the_starter_policy_what_only_asks_a_daemon_reaches_it_and_is_asked_about_beside_others(project):
+    policy = Policy.from_dict(starter(), project_root=project, home=project.parent / "home")
+    for command in ("docker ps -a", "docker images -q", "systemctl status nginx", "systemctl is-active nginx"):
+        for line, verdict in ((command, "allow"), (f"{command} | head -3", "ask")):
+            decision = policy.decide("runCommand", {"command": line}, CallInfo(str(project)))
+            assert decision.verdict == "allow"
+            told = boxed(decision, policy, "runCommand")
+            assert (told.verdict, told.confine) == (verdict, None), line
+        for odd in (command.replace(" ", " -H tcp://x ", 1), f"DOCKER_HOST=tcp://x {command}", f"./{command}"):
+            assert policy.decide("runCommand", {"command": odd}, CallInfo(str(project))).verdict == "ask", odd
 
 
 @pytest.mark.parametrize(
