@@ -14,7 +14,6 @@ from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_rules import (
     Judged,
     StepRules,
-    key_of,
     part_of_finding,
     remembered,
     told_words,
@@ -123,25 +122,26 @@ class ShellJudge:
             self._runs.hide(reading.hidden)
         steps = self._steps(reading.script, text) if reading.script is not None else in_one(reading, self._folders)
         self._operands.lists_names = _LISTS.search(text) is not None
-        judged: dict[object, tuple[Step, Judged]] = {}
-        for step in steps:
-            key = key_of(step)
-            if key not in judged:
-                judged[key] = step, self._step_rules.judged(step, key)
-        self._operands.is_followed = len(judged) > 1 or any(len(one.runs) > 1 for _, one in judged.values())
+        judged: list[tuple[Step, Judged]] = []
+        for step, one, is_other in self._step_rules.each(steps):
+            if is_other:
+                judged.append((step, one))
+            if self.rules.has_sequences:
+                self._all_runs.extend(one.runs)
+        self._operands.is_followed = len(judged) > 1 or any(len(one.runs) > 1 for _, one in judged)
         self._text = text
         if self._operands.lists_names:
-            self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged.values())
+            self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged)
             self._operands.options_sent = may_send_options(steps, self._links, flat=reading.script is None)
         parts: list[Part] = []
-        self._in_turn(judged.values(), parts, in_order=_NOT_IN_ORDER.search(text) is None)
+        self._in_turn(judged, parts, in_order=_NOT_IN_ORDER.search(text) is None)
         if self.rules.has_sequences:
             parts.extend(self._sequences(text[:200]))
         if reading.opaque or not parts:
             why = f"{reading.opaque}, which no rule can allow" if reading.opaque else "it has no command"
             # In front: of what is not understood, the commands that follow are a guess.
             parts.insert(0, self._mentioned(reading, text) or Part(text, "ask", None, why, "default"))
-        return self._outcome(parts, [(step, one.runs) for step, one in judged.values()], text)
+        return self._outcome(parts, [(step, one.runs) for step, one in judged], text)
 
     def _outcome(self, parts: list[Part], judged: list[tuple[Step, list[Run]]], text: str) -> Outcome:
         """What comes of the *parts* of *text*, and of what may be in that besides what was *judged*."""
@@ -150,7 +150,7 @@ class ShellJudge:
             found = hidden_in(judged, text, self.rules.denied_programs, in_order=self._in_order)
             if found is not None:
                 self._runs.hide(found)
-        return Outcome(parts, self._runs.hidden, unseen)
+        return Outcome(list(dict.fromkeys(parts)), self._runs.hidden, unseen)
 
     def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
         """Judge each of *judged*, of which each is run behind those in front of it, or if not *in_order* behind all."""
@@ -199,7 +199,6 @@ class ShellJudge:
     def _step(self, step: Step, judged: Judged, parts: list[Part]) -> bool:
         """Judge *step*, and add what is to be told to *parts*; False if it is denied."""
         command = step.command
-        self._all_runs.extend(judged.runs)
         if judged.hidden:
             self._runs.hide(judged.hidden)
         finding = self._finding(step, judged.runs)

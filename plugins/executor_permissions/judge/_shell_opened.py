@@ -67,7 +67,7 @@ class Opened:
         for redirect in (*step.command.redirects, *_targets(step.command.words)):
             yield self._judged(redirect, step.folders, linked=linked)
         yield from self._named(step.command.words, step.folders)
-        known: set[tuple[str, str, Folders]] = set()
+        known: set[tuple[str, str, Folders, bool]] = set()
         here = all(run.program not in _REMOTE for run in runs)
         for run in runs:
             if run.words is step.command.words:
@@ -75,7 +75,7 @@ class Opened:
             folders = (run.step or step).folders
             opened = (*(run.step.command.redirects if run.step is not None else ()), *_targets(run.words))
             for redirect in opened:
-                key = redirect.operator, redirect.target, folders
+                key = redirect.operator, redirect.target, folders, linked
                 if key in known:
                     continue
                 known.add(key)

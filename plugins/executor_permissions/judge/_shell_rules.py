@@ -91,13 +91,14 @@ def told_words(command: Command) -> tuple[str, ...]:
     return tuple(command.words) or (":",)
 
 
-def key_of(step: Step) -> tuple[object, ...]:
+def _key_of(step: Step) -> tuple[object, ...]:
     """What makes two steps the same question."""
     command = step.command
     key = (
         command.text,
         tuple(command.words),
         step.folders,
+        step.reached,
         command.stdin,
         command.body,
         command.files,
@@ -122,8 +123,24 @@ class StepRules:
         self._rules = rules
         self._links = links
 
-    def judged(self, step: Step, key: object) -> Judged:
-        """What the rules say about *step*, of which *key* is `key_of`."""
+    def each(self, steps: Iterable[Step]) -> Iterator[tuple[Step, Judged, bool]]:
+        """
+        *steps*, each with what the rules say about it, and whether that is another question than those before it.
+
+        The second ``cat l`` of ``cat l; git switch x; cat l`` is one: something else has run before it.
+        """
+        found: dict[object, Judged] = {}
+        known: set[tuple[object, int]] = set()
+        for step in steps:
+            key = _key_of(step)
+            behind = key, len(found)
+            if key not in found:
+                found[key] = self._judged(step, key)
+            yield step, found[key], behind not in known
+            known.add(behind)
+
+    def _judged(self, step: Step, key: object) -> Judged:
+        """What the rules say about *step*, of which *key* is `_key_of`."""
         known = self._rules.known
         judged = known.judged.get(key)
         if judged is None:

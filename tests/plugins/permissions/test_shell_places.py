@@ -162,7 +162,7 @@ def test_code_from_the_net_is_not_run(judged):
         assert judged(text) == "ask", text
 
 
-LINKING = ["ln -s {} x && {}", "ln -s {} x; {}", "{{ ln -s {} x; {}; }}", "for i in 1 2; do {1}; ln -s {0} x; done", "tar xf a.tar && {1}", "ln -s {} x | {}", "ln -s {} x & {}"]  # fmt: skip
+LINKING = ["ln -s {} x && {}", "{1}; ln -s {0} x; {1}", "({1}); {1}; ln -s {0} x; ls; {1}", "ln -s {} x; {}", "{{ ln -s {} x; {}; }}", "for i in 1 2; do {1}; ln -s {0} x; done", "tar xf a.tar && {1}", "ln -s {} x | {}", "ln -s {} x & {}"]  # fmt: skip
 
 
 @pytest.mark.parametrize("linking", LINKING)

@@ -62,6 +62,7 @@ def test_what_an_allowing_pattern_covers(verdict, pattern, command, covered):
         ("sudo", "sudo ls", True), ("rm -rf /", "rm -rf a /", True), ("rm -rf /", "rm -rf //", True), ("rm -rf /", "rm -rf /tmp/x", False),
         ("rm -rf /", "rm -rf /tmp/..", True), ("rm -rf ~", 'rm -rf "$HOME"', True), ("rm -rf ~", "rm -rf ~/", True),
         ("dd of=/dev/*", "dd if=x of=/dev/sda", True), ("find * -delete", "find . -name x -delete", True), ("curl * | sh", "curl x | tee y | sh", True),
+        ("curl * | tee *", "{ echo a; ls; } | tee y; { curl x; ls; } | tee y", True), ("a * | b * | a * | b * | a *", "a x; b x; a x; b x; a x", True),
         ("curl * | sh", "sh x; curl y", False), ("kill -9 *", "kill -9 1", True), ("git reset --hard *", "git reset --har HEAD", True),
         (":(){ :|:& };:", ":(){ :|:& };:", True), ("git * main", "git push origin main", True), ("python *", "python3 x", True),
         ("mkfs *", "mkfs.ext4 x", True), ("git branch -D *", "git branch -d -f x", True), ("git push --force *", "git push -f", True),
