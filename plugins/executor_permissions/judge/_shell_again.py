@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._expand import Folders
     from executor_permissions.judge.paths._links import Links
 
-_ITS_FOLDER = re.compile(r"cd|pushd|popd|pwd|PWD")
+# What may look at where the shell is, however it is quoted: c\d, "c"d; or be the value of a variable.
+_QUOTING = r"[\\\n'\"]*"
+_ITS_FOLDER = re.compile("|".join([*map(_QUOTING.join, ("cd", "pushd", "popd", "pwd", "PWD")), "[$`]"]))
 
 
 class Judging:
@@ -42,9 +44,7 @@ class Judging:
     def text(self, text: str) -> Outcome:
         """Judge a command as a shell would be given it."""
         known = self._rules.known
-        folders, search = frozenset({self._cwd}), False
-        if _ITS_FOLDER.search(text) is not None:
-            folders, search = self._start()
+        folders, search = self._start(text)
         key = text, self._cwd, self._moved, folders, search, self._links.folders
         answered = bool(self._session) and any(self._session.values())  # people's answers come and go
         outcome = known.outcome(key) if not answered else None
@@ -58,16 +58,18 @@ class Judging:
 
     def words(self, words: list[str]) -> Outcome:
         """Judge a program and its arguments, run without a shell."""
-        folders = frozenset({self._cwd})
+        folders, _ = self._start(" ".join(words))
         judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
         return judge.judge_words(words)
 
-    def _start(self) -> tuple[Folders, bool]:
+    def _start(self, text: str) -> tuple[Folders, bool]:
         """
-        Where a shell is that looks at where it is, and whether it has further places for the folders of ``cd``.
+        Where the shell of *text* is, and, if that may look there, whether it has further places for ``cd``.
 
         Bash calls the folder as its parent did, if ``PWD`` is a name of that folder.
         """
+        if _ITS_FOLDER.search(text) is None:
+            return frozenset({self._cwd}), False
         inherited, search = os.environ.get("PWD"), "CDPATH" in os.environ
         if inherited is None or inherited == self._cwd or inherited[:1] != "/":
             return frozenset({self._cwd}), search

@@ -147,6 +147,31 @@ def test_what_the_shell_inherits_is_part_of_the_question(decide, project, monkey
     assert len(decide.judged) >= 2
 
 
+SPELT = ["cd", "c\\d", "c'd'", '"c"d', "c\\\nd", "x=d; c$x", "x=c; y=d; $x$y", "$'cd'", "builtin c\\d", "p\\ushd"]
+
+
+@pytest.mark.parametrize("cd", SPELT)
+def test_the_shell_calls_its_folder_as_its_parent_did_however_the_command_is_spelt(decide, project, monkeypatch, cd):
+    (project / "secret/link").symlink_to(project / "src")
+    command = f"{cd} .. && cat a"
+    monkeypatch.setenv("PWD", str(project / "src"))
+    assert decide(command, cwd="src") != "deny"
+    monkeypatch.setenv("PWD", str(project / "secret/link"))
+    assert decide(command, cwd="src") == "deny"
+
+
+def test_an_inner_shell_calls_its_folder_as_its_parent_did_too(project, monkeypatch):
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": ["../elsewhere/key"]}}}}
+    policy = Policy.from_dict(rules, project_root=project, home=project.parent)
+    (project.parent / "elsewhere").mkdir()
+    (project.parent / "elsewhere/key").touch()
+    (project.parent / "elsewhere/link").symlink_to(project / "src")
+    call = {"argv": ["bash", "-c", "cd .. && cat key"], "cwd": "src"}
+    assert policy.decide("runCommand", call, CallInfo(str(project))).verdict == "ask"
+    monkeypatch.setenv("PWD", str(project.parent / "elsewhere/link"))
+    assert policy.decide("runCommand", call, CallInfo(str(project))).verdict == "deny"
+
+
 def test_answers_of_people_are_heeded_at_once(project):
     from executor import ToolCall
     from executor_permissions import PermissionPlugin
