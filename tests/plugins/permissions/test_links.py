@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from executor_permissions.judge.paths._links import Links, Place
+from executor_permissions.judge.paths import _links
+from executor_permissions.judge.paths._links import Links, Place, stamp_of
 from executor_permissions.judge.paths._overlap import may_meet
 from executor_permissions.judge.paths._paths import PathRule, UnclearPathError
 from executor_permissions.judge.rules._file_rules import FileRules
@@ -33,6 +34,24 @@ def top(tmp_path):
     for name, target in links.items():
         (root / name).symlink_to(target)
     return root
+
+
+def test_a_file_that_changed_just_now_is_looked_at_again(top, monkeypatch):
+    path = str(top / "a/file")
+    changed = os.stat(path).st_ctime_ns
+
+    def seen(after):
+        monkeypatch.setattr(_links.time, "time_ns", lambda: changed + after)
+        links = Links()
+        assert links.stamp(path) == links.stamp(path)
+        return stamp_of(path), links.seen()
+
+    stamp, before = seen(0)
+    assert stamp != stamp_of(path)
+    assert not before.holds()
+    stamp, before = seen(5_000_000_000)
+    assert stamp == stamp_of(path)
+    assert before.holds()
 
 
 def test_a_path_is_followed_as_the_system_does_part_by_part(top):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -26,6 +28,9 @@ _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
 _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
 _SLASH = re.compile("/")
+_SECOND = 1_000_000_000  # nanoseconds
+_TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most file systems; of those that tell whole seconds
+_unsettled = count(1)
 _NOT_LOOKED_AT = ""  # no link has an empty target
 
 
@@ -234,12 +239,20 @@ class Links:
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """What `Links.stamp` notes of the file *path*."""
+    """
+    What `Links.stamp` notes of the file *path*.
+
+    One that changed just now may change again without another time: what was seen of it is kept for nobody.
+    """
+    now = time.time_ns()
     try:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
+    changed = found.st_ctime_ns
+    if changed >= now - (_TICK if changed % _SECOND else _LONG_TICK):
+        changed = -next(_unsettled)
+    return found.st_mtime_ns, found.st_size, found.st_ino, changed
 
 
 def _target_of(path: str) -> str | None:
