@@ -102,6 +102,12 @@ def test_a_rule_about_either_name_of_the_file_tools_allows_a_redirection():
         assert decisions(table, {"whitelist": rules}) == []
 
 
+def test_a_rule_that_looks_anywhere_is_about_either_name_too():
+    for rule in ("*write_file(*no*", "*writeFile(*no*"):
+        table = {"deny": [f"echo a > no{i}" for i in range(50)]}
+        assert decisions(table, {"defaultPolicy": "allow", "blacklist": {"patterns": [rule]}}) == [], rule
+
+
 def test_secrets_are_asked_about_and_blacklisted_files_kept_from_every_program():
     rules = {
         "whitelist": {"patterns": ["cat *", "ls *", "grep *", "foo *", "cp *", "cd *"]},

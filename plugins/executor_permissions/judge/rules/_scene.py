@@ -57,7 +57,7 @@ class Scene:
         home: What ``~`` stands for.
         resolve: Resolves paths in place of `executor.paths`, if given.
         defaults: Gives what the tool takes for arguments that are left out.
-        texts: What `anywhere` looks through, by the identity of the arguments.
+        texts: What `anywhere` looks through, by the tool and the identity of the arguments, which are kept with it.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class Scene:
         self._read: dict[str, list[Parsed]] = {}
         self._reading = _READING
         self.left_out = False
-        self.texts: dict[int, tuple[Texts, Texts]] = {}
+        self.texts: dict[tuple[str, int], tuple[Mapping[str, Any], tuple[Texts, Texts]]] = {}
 
     def value_of(self, args: Mapping[str, Any], name: str) -> Any:
         """What the tool gets for the argument *name* of a call with *args*: that, its default, or `ABSENT`."""

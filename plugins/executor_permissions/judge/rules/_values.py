@@ -320,10 +320,12 @@ class CallPattern:
 
 def anywhere(glob: Wildcard, tool: str, args: Mapping[str, Any], scene: Scene) -> Match:
     """Whether *glob* fits a text of the call, or an address in it (2), or may (1)."""
-    texts = scene.texts.get(id(args))  # the same for every rule, as long as the call is judged
-    if texts is None:
-        texts = scene.texts[id(args)] = Texts.of(signature(tool, args)), Texts.of(_spelled(args, scene))
-    if texts[0].have(glob) or texts[1].have(glob.folded()):
+    known = scene.texts.get((tool, id(args)))  # the same for every rule, as long as the call is judged
+    if known is None:
+        texts = Texts.of(signature(tool, args)), Texts.of(_spelled(args, scene))
+        known = scene.texts[tool, id(args)] = args, texts
+    written, spelled = known[1]
+    if written.have(glob) or spelled.have(glob.folded()):
         return 2
     return 1 if scene.left_out else 0
 
