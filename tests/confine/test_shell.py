@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from executor import paths
 from executor.calls._state import current
 from executor.calls._token import CancelToken
 from executor.confine import Profile
@@ -26,6 +27,7 @@ class Call:
         self.on_cancel = self.token.on_cancel
         self.expect_process_group = dict
         self.add_process_group = lambda *_: None
+        self.resolve_path = paths.resolve
         self.heard = ""
 
     def emit(self, text):
