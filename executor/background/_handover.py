@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from executor.tasks._thread import Change
     from executor.values import TaskInfo, ToolResult
 
+STOPPING = 0.5  # seconds that who stops a task waits for what is done then: a tool's or host's function may not end
+
 
 class HandOver:
     """
@@ -161,7 +163,8 @@ class HandOver:
             entry.plugin_name,
             call.id,
             work.spool,
-            cancel=call.source.cancel,
+            # An engine is told before it is said that the task is stopped; of nobody else more is waited for.
+            cancel=partial(call.source.cancel, within=STOPPING if remote is None else None),
             reached=lambda: call.reached,
             waits=lambda: call.waiting_for,
             started=work.job.started,

@@ -13,7 +13,7 @@ from executor.calls._apart import Rehearsal
 from executor.calls._clock import standing_still
 from executor.calls._state import NO_NOTES, CallState, current
 from executor.calls._terminal import offer
-from executor.calls._token import CancelToken, of_source
+from executor.calls._token import CancelToken, of_call
 from executor.errors import ToolError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def token_of(call: CallState) -> CancelToken:
     """The token of *call*: the half of its end that may be handed out."""
     if call.token is None:
-        call.token = of_source(call.source)
+        call.token = of_call(call)
     return call.token  # type: ignore[no-any-return]  # the state knows nothing of its views
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from executor._log import warn
 from executor.calls._terminal import awaited_at
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from executor.values._retry import RetryConfig
     from executor.values._terminal import Terminal
 
+Spawn: TypeAlias = "Callable[[Callable[[], object]], object]"
 
 # Guards the lists of functions of every source. Held for list operations only; nothing is taken or called under it.
 # Reentrant, because a signal handler may cancel a token while the interrupted thread is in here.
@@ -73,38 +74,39 @@ class CancelSource:
         fate = self.fate.get(None)
         return None if fate is OVER else fate
 
-    def cancel(self, reason: str | None = None) -> bool:
-        """`stop` on somebody's word."""
-        return self.stop(ToolCancelledError(reason or "The call was cancelled"))
+    def cancel(self, reason: str | None = None, within: float | None = None) -> bool:
+        """`stop` on somebody's word, who waits at most *within* seconds for what is called then; None: without end."""
+        run = None if within is None else partial(_run_beside, seconds=within)
+        return self.stop(ToolCancelledError(reason or "The call was cancelled"), run)
 
     def interrupted(self) -> None:
         """A Ctrl-C came to whoever waits for the work: nobody does any more."""
         self.cancel("The caller was interrupted while waiting")
 
-    def stop(self, error: ToolError) -> bool:
-        """Call every `on_cancel` function; the work is to end in *error*. Returns whether this made the difference."""
+    def stop(self, error: ToolError, run: Spawn | None = None) -> bool:
+        """Call every `on_cancel` function, by *run*; the work is to end in *error*. Returns whether this changed it."""
         try:
             if self.fate.setdefault(None, error) is not error:
                 return False
             if self.functions is not None:
-                if threading.get_ident() == threading.main_thread().ident:
-                    _run_beside(self._call_all)
-                else:
+                if run is None and threading.get_ident() == threading.main_thread().ident:
+                    run = _run_beside
+                if run is None:
                     self._call_all()
+                else:
+                    run(self._call_all)
         except BaseException:  # Ctrl-C: whoever depends on it is told all the same
             if self.fate.get(None) is error:
                 beside(self._call_all)
             raise
         return True
 
-    def drop(self, reason: str) -> None:
+    def drop(self, reason: str) -> bool:
         """
-        `cancel` by the garbage collector. It may come in any thread, and in the middle of the engine, whose locks that
-        thread would then wait for itself to free: the functions are run on a thread of their own.
+        `cancel` by who waits for no function at all, such as the garbage collector: it may come in any thread, and in
+        the middle of the engine, whose locks that thread would then wait for itself to free.
         """
-        error = ToolCancelledError(reason)
-        if self.fate.setdefault(None, error) is error and self.functions is not None:
-            beside(self._call_all)
+        return self.stop(ToolCancelledError(reason), beside)
 
     def _call_all(self) -> None:
         """Once for each function, however often this is called."""
@@ -123,8 +125,10 @@ class CancelSource:
                 self.functions = None
         return None
 
-    def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
-        """Call *fn* at a stop; at once, if there was one. Returns a function that takes *fn* back."""
+    def on_cancel(self, fn: Callable[[], object], spawn: Spawn | None = None) -> Callable[[], None]:
+        """Call *fn* at a stop, by *spawn*; at once, if there was one. Returns a function that takes *fn* back."""
+        if spawn is not None:
+            fn = partial(spawn, partial(run_safely, fn))
         return partial(self.forget, fn) if self.call_at_stop(fn) else nothing
 
     def call_at_stop(self, fn: Callable[[], object]) -> bool:
@@ -169,7 +173,7 @@ class Propagation:
         self._source.forget(self)
 
 
-def _run_beside(fn: Callable[[], object]) -> None:
+def _run_beside(fn: Callable[[], object], seconds: float = -1) -> None:
     """Run it on a thread of its own, and wait for it: in the main thread a Ctrl-C would end what others depend on."""
     ended = threading.Lock()
     ended.acquire()
@@ -183,7 +187,7 @@ def _run_beside(fn: Callable[[], object]) -> None:
     except RuntimeError:  # the system has no thread left
         fn()
     else:
-        ended.acquire(timeout=BESIDE if _in_between() else -1)
+        ended.acquire(timeout=BESIDE if _in_between() else seconds)
 
 
 def _in_between() -> bool:
@@ -271,7 +275,7 @@ class CallState:
     waits: dict[CallState, str] | None = None
     notes: Mapping[str, str] = NO_NOTES
     blocking = True
-    spawn: Callable[[Callable[[], object]], object] | None = None
+    spawn: Spawn | None = None
     token: Any = None
     teller = 0
     given_up = False
@@ -372,8 +376,7 @@ class CallState:
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """Run *fn* at a stop, on a thread of its own where there are threads. Returns a function that takes it back."""
-        spawn = self.spawn
-        return self.source.on_cancel(fn if spawn is None else lambda: spawn(lambda: run_safely(fn)))
+        return self.source.on_cancel(fn, self.spawn)
 
     def expect_process_group(self) -> Mapping[str, str]:
         """

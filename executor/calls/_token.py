@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from executor.calls._state import CancelSource
@@ -10,6 +11,7 @@ from executor.calls._state import CancelSource
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from executor.calls._state import CallState, Spawn
     from executor.errors import ToolError
 
 
@@ -20,10 +22,11 @@ class CancelToken:
     The token of a call that has ended can no longer be cancelled.
     """
 
-    __slots__ = ("_source",)
+    __slots__ = ("_source", "_spawn")
 
     def __init__(self) -> None:
         self._source = CancelSource()
+        self._spawn: Spawn | None = None
 
     @property
     def cancelled(self) -> bool:
@@ -60,18 +63,20 @@ class CancelToken:
 
     def on_cancel(self, fn: Callable[[], object]) -> Callable[[], None]:
         """
-        Run *fn* when somebody says stop; at once, if somebody has.
+        Run *fn* when somebody says stop; at once, if somebody has. Of a call, on a thread of its own.
 
         Returns:
             A function that takes *fn* back.
         """
-        return self._source.on_cancel(fn)
+        return self._source.on_cancel(
+            partial(fn), self._spawn
+        )  # which is equal to itself alone, whatever *fn* is equal to
 
 
-def of_source(source: CancelSource) -> CancelToken:
-    """The half of *source* that may be handed out."""
+def of_call(call: CallState) -> CancelToken:
+    """The half of its source that may be handed out."""
     token = CancelToken.__new__(CancelToken)
-    token._source = source  # noqa: SLF001 -- of this very module
+    token._source, token._spawn = call.source, call.spawn  # noqa: SLF001 -- of this very module
     return token
 
 

@@ -14,9 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from executor._log import warn
-from executor.calls._token import CancelToken  # noqa: TC001 -- part of a public signature
+from executor.calls._token import CancelToken, source_of
 from executor.errors import ExecutorUnavailableError
 from executor.permission._open import Question, Waiter, end_wait, same, show_on, tell, withdraw_from
+from executor.threads._beside import beside
 from executor.threads._deadlines import Deadlines
 from executor.threads._fork import of_this_process
 from executor.values._approval import Answer, Approval, Channel, parse_answer
@@ -121,9 +122,14 @@ class Inbox:
             waiting = question.close(said)
         if claimed is not None:
             claimed()
-        end_wait(waiting, said)
-        self._take_back(question)
+        end = partial(self._end, question, waiting, said)
+        end() if claimed is None else beside(end)  # who has answered in another process waits for nobody here
         return True
+
+    def _end(self, question: Question | None, waiting: list[Waiter], answer: Answer | None) -> None:
+        end_wait(waiting, answer)
+        if question is not None:  # nobody waits for it any more
+            self._take_back(question)
 
     def _find(self, approval_id: str) -> Question | None:
         joined = (question for question in self._open.values() if question.is_asked_by(approval_id))
@@ -133,7 +139,6 @@ class Inbox:
         """
         Be told of each question: ``fn("asked", approval)`` and ``fn("closed", approval)``. A subscriber counts as a
         surface: it is expected to see to it that somebody decides.
-
         With a shared inbox it is told of those of the user's other processes as well, which have an `Approval.origin`.
 
         Returns:
@@ -229,13 +234,11 @@ class Inbox:
             The answer; ``timeout``, ``cancelled`` or ``no_channel`` without a person's.
         """
         answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        take_back = self.put(
-            approval, answers.put, channels=channels, elsewhere=elsewhere, timeout=timeout, cancel=cancel
-        )
+        undo = self.put(approval, answers.put, channels=channels, elsewhere=elsewhere, timeout=timeout, cancel=cancel)
         try:
             return answers.get()
         finally:
-            take_back()
+            undo()
 
     def fill_in(
         self,
@@ -291,7 +294,7 @@ class Inbox:
             timed_out = partial(self._leave, question, waiter, Answer("timeout"))
             undo.append(self._at(time.monotonic() + timeout, timed_out))
         if cancel is not None:
-            undo.append(cancel.on_cancel(partial(self._leave, question, waiter, Answer("cancelled"))))
+            undo.append(source_of(cancel).on_cancel(partial(self._leave, question, waiter, Answer("cancelled"))))
         with self._lock:
             if waiter in question.waiting:
                 waiter.undo, undo = undo, []
@@ -346,7 +349,7 @@ class Inbox:
     def _show_elsewhere(self, question: Question) -> None:
         approval, there = question.approval, question.elsewhere
         if there is not None and (question.shown_on or question.subscribers or there.anyone()):
-            there.offer(approval, partial(self._decide, approval.id), partial(self._lost, question, ""))
+            there.offer(approval, partial(self._decide, approval.id), partial(beside, self._lost, question, ""))
 
     def _lost(self, question: Question, name: str) -> None:
         """Nobody can be reached on this surface; without any surface left the question has no answer."""
@@ -382,12 +385,11 @@ class Inbox:
             over = not question.waiting
             if over:
                 self._open.pop(question.approval.id, None)
-        end_wait([waiter], answer)
-        if over:
-            self._take_back(question)
+        end = partial(self._end, question if over else None, [waiter], answer)
+        end() if answer is None else beside(end)  # the clock, or a stop, is held up by nobody
 
     def _take_back(self, question: Question) -> None:
-        """Take it from its surfaces: after those who wait were told, since a surface may take its time."""
+        """Take it from its surfaces."""
         with self._lock:
             if question.showing:  # whoever shows it takes it back when it has been shown everywhere
                 return

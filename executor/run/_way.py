@@ -356,7 +356,7 @@ class Way:
         end = None if timeout is None else time.monotonic() + timeout
         if cancel:
             for call in list(self.calls):
-                call.source.cancel("The executor is shutting down")
+                call.source.drop("The executor is shutting down")  # no function holds this up
         if wait:
             with self._lock:
                 limit = threading.TIMEOUT_MAX if timeout is None else min(timeout, threading.TIMEOUT_MAX)

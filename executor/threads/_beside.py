@@ -1,4 +1,4 @@
-"""What the garbage collector comes to is done beside whatever it came in the middle of."""
+"""What is done beside whatever comes to it: in the middle of the engine, or where others must not be held up by it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def beside(fn: Callable[..., object], *args: object) -> None:
     """
     Run *fn* on a thread of its own; in this one where the system, or an interpreter that ends, has no other left.
 
-    For finalizers: the collector may come in any thread, while that holds the very locks that *fn* takes.
+    For finalizers: the collector may come in any thread, while that holds the very locks that *fn* takes. And for what
+    may never come back, on a thread that others need.
     """
     try:
         # Not by `Thread.start` here, which takes locks as well.
@@ -26,6 +27,6 @@ def beside(fn: Callable[..., object], *args: object) -> None:
 def _start(fn: Callable[..., object], args: tuple[object, ...]) -> None:
     """Go on as a thread with a name: one that `threading` does not know stays in its list for ever (Python 3.11)."""
     try:
-        threading.Thread(target=fn, args=args, name="executor-dropped", daemon=True).start()
+        threading.Thread(target=fn, args=args, name="executor-beside", daemon=True).start()
     except RuntimeError:
         fn(*args)

@@ -343,7 +343,7 @@ def test_a_manager_that_is_closed_or_dropped_leaves_no_task_running(tmp_path):
     third.wait(dropped, SECONDS)  # what is dropped is closed beside whoever dropped it
     assert [third.get(task_id).status for task_id in (closed, dropped)] == [TaskStatus.INTERRUPTED] * 2
     for thread in threading.enumerate():
-        if thread.name == "executor-dropped":
+        if thread.name == "executor-beside":
             thread.join(SECONDS)
     third.close()
     assert list((tmp_path / "owners").iterdir()) == []

@@ -61,4 +61,4 @@ def test_what_is_dropped_while_a_thread_holds_its_lock_keeps_it_from_nothing(tmp
         assert collected_by_a_thread_that_holds(lock)
     finally:
         gc.enable()
-    assert ended("executor-store", "executor-tasks", "executor-worker", "executor-dropped", "Dummy")
+    assert ended("executor-store", "executor-tasks", "executor-worker", "executor-beside", "Dummy")

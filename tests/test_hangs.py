@@ -1,0 +1,115 @@
+"""A function of somebody else's that never comes back holds up who has called it, and nobody else."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from executor import TaskManager, ToolCall, ToolExecutor, current_call
+from executor.approval import Approval, Inbox
+
+SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
+
+
+@pytest.fixture
+def hang():
+    """A function that comes back at the end of the test only; `hang.entered` is set once it is called."""
+    never = threading.Event()
+
+    def function(*_):
+        function.entered.set()
+        never.wait()
+
+    function.entered = threading.Event()
+    yield function
+    never.set()
+
+
+def result_of(fn):
+    """What *fn* returns, which is to come back."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(fn()), daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    assert found, "it never came back"
+    return found[0]
+
+
+def executor_with_waiting(**options):
+    """With a tool that waits until it is told to stop, and has a function called then."""
+    executor = ToolExecutor(tasks=TaskManager(), **options)
+    executor.on_cancel = lambda: None
+    executor.started = threading.Semaphore(0)
+
+    def wait(args):
+        current_call().token.on_cancel(executor.on_cancel)
+        executor.started.release()
+        current_call().wait(None)
+
+    executor.register("wait", wait)
+    return executor
+
+
+def test_a_tools_function_for_its_stop_holds_up_nobody_who_stops_it(hang):
+    executor = executor_with_waiting()
+    executor.on_cancel = hang
+    made = ToolCall("1", "wait", {})
+    future = executor.submit(made, timeout=SECONDS)
+    assert executor.started.acquire(timeout=SECONDS)
+    assert result_of(lambda: executor.cancel("1"))
+    assert future.result(SECONDS).kind == "cancelled"
+    assert hang.entered.wait(SECONDS)
+
+
+@pytest.mark.parametrize("told", ["on_done", "subscriber", "callback"])
+def test_who_is_told_of_a_stop_holds_up_neither_other_stops_nor_the_shutdown(hang, told):
+    executor = executor_with_waiting()
+    if told == "subscriber":
+        executor.tasks.subscribe(hang)
+    elif told == "callback":
+        executor.set_task_done_callback(hang)
+    on_done = hang if told == "on_done" else None
+    tasks = [executor.start(ToolCall(f"{n}", "wait", {}), on_done=on_done).task_id for n in range(3)]
+    for task_id in tasks[:2]:
+        assert executor.started.acquire(timeout=SECONDS)
+        assert result_of(lambda task_id=task_id: executor.tasks.cancel(task_id))
+        assert executor.tasks.get(task_id).status == "cancelled"
+    result_of(lambda: executor.shutdown(cancel=True, timeout=0.1))
+    assert hang.entered.wait(SECONDS)
+    assert executor.tasks.wait(tasks[2], SECONDS).status == "cancelled"
+
+
+class Channel:
+    """Takes questions, and never gives them back."""
+
+    def __init__(self, withdraw):
+        self.asked = threading.Event()
+        self.withdraw = withdraw
+
+    def ask(self, *_):
+        self.asked.set()
+
+
+def question(number):
+    return Approval(f"ask_{number}", "tool", {"number": number}, "why")
+
+
+def test_a_channel_that_never_withdraws_a_question_holds_up_no_time_limit_of_another(hang):
+    inbox = Inbox()
+    inbox.add_channel("odd", Channel(hang))
+    assert result_of(lambda: inbox.ask(question(1), timeout=0.01)).word == "timeout"
+    assert hang.entered.wait(SECONDS)
+    assert result_of(lambda: inbox.ask(question(2), timeout=0.01)).word == "timeout"
+
+
+def test_a_channel_that_never_withdraws_a_question_does_not_hold_up_who_answers_in_another_process(hang):
+    inbox, answers = Inbox(), []
+    inbox.add_channel("odd", Channel(hang))
+    inbox.put(question(1), answers.append)
+    claimed = threading.Event()
+    decide = lambda: inbox._decide("ask_1", "yes", digest=None, by="page", claimed=claimed.set)
+    assert result_of(decide)
+    assert claimed.is_set()
+    assert hang.entered.wait(SECONDS)
+    assert [answer.word for answer in answers] == ["yes"]
