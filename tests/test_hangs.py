@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import threading
 
 import pytest
 
 from executor import TaskManager, ToolCall, ToolExecutor, current_call
 from executor.approval import Approval, Inbox
+from executor.tasks import _writer
 
 SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
 
@@ -113,3 +116,42 @@ def test_a_channel_that_never_withdraws_a_question_does_not_hold_up_who_answers_
     assert claimed.is_set()
     assert hang.entered.wait(SECONDS)
     assert [answer.word for answer in answers] == ["yes"]
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["of a task", "of a call"])
+def test_a_log_handler_may_add_to_the_output_that_cannot_be_written(tmp_path, monkeypatch, stored):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    class Handler(logging.Handler):
+        said = threading.Event()
+
+        def emit(self, record):
+            if "is being lost" in record.getMessage():
+                call.emit("noted")
+                self.said.set()
+
+    def say(args):
+        nonlocal call
+        call = current_call()
+        with monkeypatch.context() as patched:
+            patched.setattr(_writer.os, "write", full)
+            for _ in range(3):
+                call.emit("x" * 1_000_000)
+        return "said"
+
+    call, handler = None, Handler()
+    logging.getLogger("executor").addHandler(handler)
+    tasks = TaskManager.open(tmp_path)
+    try:
+        executor = ToolExecutor(tasks=tasks)
+        executor.register("say", say, auto_background=None if stored else SECONDS)
+        made = result_of(lambda: executor.call(ToolCall("1", "say", {}), background=stored or None))
+        if stored:
+            assert executor.tasks.wait(made.task_id, SECONDS).status == "completed"
+        else:
+            assert made.value == "said"
+        assert handler.said.wait(SECONDS)
+    finally:
+        logging.getLogger("executor").removeHandler(handler)
+        tasks.close()

@@ -88,6 +88,7 @@ class Elsewhere:
         """
         if not can_meet():
             return
+        why = None
         with self._lock:
             self._offered[approval.id] = Offered(approval, decide, lost)
             if self._work is None:
@@ -96,13 +97,14 @@ class Elsewhere:
                 work = Asking(self, self._meeting)
                 try:
                     work.begin()
+                    self._work = work
                 except OSError as error:
                     del self._offered[approval.id]
-                    warn(f"Questions cannot be shown to other processes: {error}")
-                    return
-                self._work = work
+                    why = error
             else:
                 self._work.look_again()
+        if why is not None:
+            warn(f"Questions cannot be shown to other processes: {why}")
 
     def holds(self, approval_id: str) -> bool:
         """Whether the question may be answered elsewhere: it was shown there, or that is still to be seen."""

@@ -100,8 +100,7 @@ class Durable:
         self._left: set[str] = set()  # tasks of this host that other processes run
         self._later: list[Callable[[], bool | None]] = []  # what is to be done once the store can be used
         self._expected_since = 0.0  # since when those that an earlier process of this host has left are; 0: not at all
-        self._cleaned = False
-        self._warned = False
+        self._cleaned = self._warned = False
         self._watch = Watch(self._look)
 
     # Opening and closing -----------------------------------------------------------------------------------------
@@ -164,10 +163,11 @@ class Durable:
             place, own, _ = self._parts
             own.interrupt(self._pid)
             own.leave()
-            if not place.close() and own.waiting:  # else only that this process is none any more
-                warn("What became of the last tasks is left to the next process: the store could not be written")
+            left = not place.close() and own.waiting  # else only that this process is none any more
             self._parts = None
             self._watch.hurry()
+        if left:
+            warn("What became of the last tasks is left to the next process: the store could not be written")
 
     def hold(self) -> None:
         """The process is about to fork."""

@@ -19,6 +19,7 @@ from executor._log import warn
 from executor.paths import make_private
 from executor.tasks._owners import NO_WAIT, identity
 from executor.tasks._stream import whole
+from executor.threads._beside import beside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,7 +181,8 @@ class Writer:
         self._failed_at = time.monotonic()
         self._close()
         if first:
-            warn(f"Output of a task is being lost: {self._path} cannot be written after {written} bytes: {error}")
+            told = f"Output of a task is being lost: {self._path} cannot be written after {written} bytes: {error}"
+            beside(warn, told)  # a handler of the program's may add to this very output, whose lock is held
 
     def _close(self) -> None:
         if self._descriptor >= 0:

@@ -41,7 +41,7 @@ class Deadlines:
         Returns:
             A function that takes it back.
         """
-        number = next(self._numbers)
+        number, why = next(self._numbers), None
         with self._lock:
             self._functions[number] = fn
             heapq.heappush(self._heap, (when, number))
@@ -51,7 +51,9 @@ class Deadlines:
                 try:
                     self._worker.start()
                 except RuntimeError as error:  # no thread left; the next call that has a deadline tries again
-                    warn("A time limit may be kept too late: the system has no thread left", error=error)
+                    why = error
+        if why is not None:
+            warn("A time limit may be kept too late: the system has no thread left", error=why)
         return partial(self._forget, number)
 
     def _forget(self, number: int) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
 from executor.errors import ExecutorUnavailableError
-from executor.tasks import TaskManager, _own, _place, _recovery, _schema, _table
+from executor.tasks import TaskManager, _own, _place, _recovery, _schema, _table, _writer
 from executor.tasks._files import FileSpool, OutputFolder
 from executor.tasks._manager import engine_of
 from executor.testing import HeldTool
@@ -78,7 +78,8 @@ def test_on_a_full_disk_a_call_is_handed_over_from_memory(small_disk, fill, capl
     is_handed_over_from_memory(small_disk / "state", caplog, "free some space")
 
 
-def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_disk, fill, caplog):
+def test_the_end_of_a_task_on_a_full_disk_is_stored_once_there_is_room(small_disk, fill, caplog, monkeypatch):
+    monkeypatch.setattr(_writer, "beside", lambda fn, told: fn(told))  # so that it is said by the time of the look
     tasks = TaskManager.open(small_disk)
     spool = engine_of(tasks).new_spool()
     task_id = enter(tasks, spool, started=time.monotonic())
