@@ -11,6 +11,7 @@ import pytest
 from executor import TaskManager, ToolCall, ToolExecutor, current_call
 from executor.approval import Approval, Inbox
 from executor.tasks import _writer
+from executor.tasks._manager import engine_of
 
 SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
 
@@ -155,3 +156,55 @@ def test_a_log_handler_may_add_to_the_output_that_cannot_be_written(tmp_path, mo
     finally:
         logging.getLogger("executor").removeHandler(handler)
         tasks.close()
+
+
+def test_names_of_resources_that_cannot_be_compared_hold_up_nobody(hang):
+    class Odd(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            return hang()
+
+    executor = executor_with_waiting()
+    for name, resource in (("odd", Odd("a")), ("plain", "a"), ("other", "b")):
+        fn = executor.get_tool("wait").tool.fn if name == "odd" else lambda _: "done"
+        executor.register(name, fn, resources=lambda _, resource=resource: [resource])
+    executor.submit(ToolCall("1", "odd", {}))
+    assert executor.started.acquire(timeout=SECONDS)
+    waiting = result_of(lambda: executor.submit(ToolCall("2", "plain", {})))
+    assert result_of(lambda: executor.execute("other", {})) == (True, "done")
+    assert executor.cancel("1")
+    assert waiting.result(SECONDS).kind == "ok"
+    assert not hang.entered.is_set()
+    executor.shutdown()
+
+
+def test_progress_that_cannot_be_compared_holds_up_no_task(hang):
+    class Odd(float):
+        __slots__ = ()
+        __hash__ = float.__hash__
+
+        def __eq__(self, other):
+            return hang()
+
+        __ne__ = __eq__
+
+    executor = executor_with_waiting()
+    calls = []
+
+    def work(args):
+        calls.append(current_call())
+        executor.started.release()
+        current_call().wait(None)
+
+    executor.register("work", work)
+    task_id = executor.start(ToolCall("1", "work", {})).task_id
+    assert executor.started.acquire(timeout=SECONDS)
+    for done in (1, 2):
+        calls[0].progress(Odd(done), Odd(3))
+        assert result_of(lambda: engine_of(executor.tasks)._store_progress() is None)
+    assert executor.tasks.get(task_id).progress[0] > 1
+    assert result_of(lambda: executor.tasks.cancel(task_id))
+    assert not hang.entered.is_set()
+    executor.shutdown()

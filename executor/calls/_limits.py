@@ -90,10 +90,15 @@ def check_resources(found: object) -> dict[str, bool]:
     names: dict[str, bool] = {}
     for each in found:
         if isinstance(each, Shared):
-            names.setdefault(each.name, True)
+            names.setdefault(_plain(each.name), True)
         else:
-            names[_check_name(each)] = False
+            names[_plain(_check_name(each))] = False
     return names
+
+
+def _plain(name: str) -> str:
+    """*name* itself: a text of a class of its own is compared by that, which may take for ever, for all other calls."""
+    return name if type(name) is str else str.__str__(name)
 
 
 def _check_name(name: object) -> str:

@@ -367,7 +367,7 @@ class TaskTable(Delivery):
             for task in self.tasks.values():
                 reached = task.reached() if task.reached is not None else task.progress
                 waits = task.waits() if task.waits is not None else None
-                if (reached, waits) != (task.progress, task.waited_for):
+                if reached is not task.progress or waits != task.waited_for:  # not compared: it is the tool's
                     task.progress, task.waited_for = reached, waits
                     changed.append(replace(task.info(), waiting_for=waits or ""))  # to be stored: it waits no more
         if self.durable is not None:
