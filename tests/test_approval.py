@@ -32,6 +32,7 @@ class Surface:
 
     def __init__(self):
         self.asked, self.withdrawn, self.shown = {}, [], threading.Semaphore(0)
+        self.taken_back = threading.Semaphore(0)
 
     def ask(self, approval, answer):
         self.asked[approval.id] = answer
@@ -39,6 +40,7 @@ class Surface:
 
     def withdraw(self, approval_id):
         self.withdrawn.append(approval_id)
+        self.taken_back.release()
 
 
 def ask_in_thread(inbox, approval, **options):
@@ -121,6 +123,7 @@ def test_a_question_that_is_cancelled_is_taken_from_a_spare_surface():
     inbox.add_channel("spare", spare, spare=True)
     inbox.put(Approval("q", "act", {}), answers.append, cancel=cancel)
     cancel.cancel("enough")
+    assert spare.taken_back.acquire(timeout=10)
     assert ([answer.word for answer in answers], spare.withdrawn) == (["cancelled"], ["q"])
 
 
@@ -167,6 +170,7 @@ def test_a_timeout_is_a_no_and_a_late_answer_approves_nothing():
     inbox.add_channel("s", surface)
     late = question(a=1)
     assert inbox.ask(late, timeout=0.01).word == "timeout"
+    assert surface.taken_back.acquire(timeout=10)
     assert surface.withdrawn == [late.id]
     other = ask_in_thread(inbox, question(a=2), timeout=10)
     assert surface.shown.acquire(timeout=10)
@@ -246,15 +250,15 @@ def test_a_question_is_also_answered_by_the_id_of_one_that_was_joined_to_it():
 def test_whoever_waits_is_told_before_a_surface_takes_its_time_to_withdraw_the_question(ends):
     class Slow(Surface):
         def withdraw(self, approval_id):
-            told.append(len(answers))  # and would not return
+            told.put(len(answers))  # and would not return
 
-    clock, token, answers, told = Clock(), CancelToken(), [], []
+    clock, token, answers, told = Clock(), CancelToken(), [], queue.SimpleQueue()
     inbox = Inbox(clock.at)
     inbox.add_channel("slow", Slow())
     approval = question()
     inbox.put(approval, answers.append, timeout=9, cancel=token)
     {"answer": lambda: inbox.decide(approval.id, "yes"), "time": clock.strike, "cancel": token.cancel}[ends]()
-    assert told == [1]
+    assert told.get(timeout=10) == 1
 
 
 def test_an_answer_is_bound_to_what_was_seen():

@@ -40,7 +40,7 @@ class Inbox:
     """
 
     def __init__(self, at: Callable[[float, Callable[[], object]], Callable[[], None]] | None = None) -> None:
-        self._at = at if at is not None else Deadlines().at
+        self._at = at or Deadlines().at
         self._channels: dict[str, Channel] = {}
         self._spare: set[str] = set()
         self._only: frozenset[str] | None = None
@@ -66,9 +66,8 @@ class Inbox:
         from executor.permission._elsewhere import Elsewhere
         from executor.permission._meeting import Meeting
 
-        made = cls()
-        made._meeting = meeting or Meeting()
-        made._elsewhere = Elsewhere(made._meeting)
+        made, place = cls(), meeting or Meeting()
+        made._meeting, made._elsewhere = place, Elsewhere(place)
         return made
 
     def pending(self) -> list[Approval]:
@@ -112,7 +111,7 @@ class Inbox:
         said = parse_answer(answer, by)
         with self._lock:
             question = self._find(approval_id)
-        if question is None or (digest is not None and digest != question.approval.digest) or not question.fits(said):
+        if question is None or digest not in (None, question.approval.digest) or not question.fits(said):
             return False
         with self._lock:
             if self._find(approval_id) is not question:
@@ -126,10 +125,9 @@ class Inbox:
         end() if claimed is None else beside(end)  # who has answered in another process waits for nobody here
         return True
 
-    def _end(self, question: Question | None, waiting: list[Waiter], answer: Answer | None) -> None:
+    def _end(self, question: Question, waiting: list[Waiter], answer: Answer) -> None:
         end_wait(waiting, answer)
-        if question is not None:  # nobody waits for it any more
-            self._take_back(question)
+        self._take_back(question)
 
     def _find(self, approval_id: str) -> Question | None:
         joined = (question for question in self._open.values() if question.is_asked_by(approval_id))
@@ -139,6 +137,7 @@ class Inbox:
         """
         Be told of each question: ``fn("asked", approval)`` and ``fn("closed", approval)``. A subscriber counts as a
         surface: it is expected to see to it that somebody decides.
+
         With a shared inbox it is told of those of the user's other processes as well, which have an `Approval.origin`.
 
         Returns:
@@ -385,8 +384,9 @@ class Inbox:
             over = not question.waiting
             if over:
                 self._open.pop(question.approval.id, None)
-        end = partial(self._end, question if over else None, [waiter], answer)
-        end() if answer is None else beside(end)  # the clock, or a stop, is held up by nobody
+        end_wait([waiter], answer)
+        if over:  # no surface holds up the clock, or a stop
+            self._take_back(question) if answer is None else beside(self._take_back, question)
 
     def _take_back(self, question: Question) -> None:
         """Take it from its surfaces."""
