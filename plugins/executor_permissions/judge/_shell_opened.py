@@ -36,6 +36,7 @@ _NOT_ALLOWED = {
     "readFile": "it reads a file, and no rule for readFile allows that",
     "writeFile": "it writes a file, and no rule for writeFile allows that",
 }
+_BY_RULE = 2  # the severity of what a rule asks about
 _MOST_OPENED = 100  # by the scripts in one command, as in one line
 
 
@@ -119,8 +120,6 @@ class Opened:
             self._notes.hide("it opens a network connection")
             return Part(text, "ask", None, "it opens a network connection", "default")
         tool = "writeFile" if redirect.writes else "readFile"
-        if linked and target not in NO_FILES:
-            return Part(text, "ask", None, "a command before it may have made a link", "default")
         own = part_of_finding(self._operands.target(target, folders, writes=redirect.writes), text)
         parts = [] if own is None else [own]
         files = [os.path.join(folder, target) for folder in sorted(folders)]  # noqa: PTH118 -- text, not a file
@@ -130,7 +129,10 @@ class Opened:
             else:
                 part = self._rules.file_verdict(tool, path, self._links)
                 parts.append(part if part.verdict == "allow" or part.rule else part._replace(reason=_NOT_ALLOWED[tool]))
-        return max(parts, key=_severity)._replace(text=text, words=(">", *files) if redirect.writes else ())
+        worst = max(parts, key=_severity)
+        if linked and target not in NO_FILES and _severity(worst) < _BY_RULE:
+            worst = Part(text, "ask", None, "a command before it may have made a link", "default")
+        return worst._replace(text=text, words=(">", *files) if redirect.writes else ())
 
 
 def _targets(words: list[str]) -> Iterable[Redirect]:
@@ -151,4 +153,4 @@ def _softened(part: Part) -> Iterator[Part]:
 def _severity(part: Part) -> int:
     if part.verdict == "deny":
         return 3
-    return {"allow": 0, "ask": 2 if part.method == "ask_rule" else 1}[part.verdict]
+    return {"allow": 0, "ask": _BY_RULE if part.method == "ask_rule" else 1}[part.verdict]

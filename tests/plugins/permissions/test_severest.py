@@ -1,0 +1,37 @@
+"""What is said of a part holds in every line that it stands in: nothing beside it makes it milder."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor_permissions import Policy
+
+RULES = {
+    "blacklist": {
+        "patterns": ["curl * | sh", "rm -rf *"],
+        "arguments": {
+            "readFile": {"path": ["${project}/.env", "**/*.key"]},
+            "writeFile": {"path": ["${project}/.git/"]},
+        },
+    }
+}
+MAKERS = ("ln -s a z", "tar xf x.tar", "git checkout x", "git stash", "rsync -a a b", "unzip x.zip")
+
+
+@pytest.fixture
+def decide(tmp_path):
+    """Gives the decision on a command under the rules above, where all else is allowed; files can be added."""
+    root = tmp_path.resolve() / "project"
+    for name in (".git", "src"):
+        (root / name).mkdir(parents=True)
+    for name in (".env", "a", "src/b.key"):
+        (root / name).write_text("x\n")
+    policy = Policy.from_dict({"defaultPolicy": "allow", **RULES}, project_root=root, home=tmp_path / "home")
+    return lambda command: policy.decide("runCommand", {"command": command})
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("redirecting", ["echo x > .git/config", "sort < .env", "{ sort; } < src/b.key", "sh -c 'sort < .env'"])  # fmt: skip
+def test_what_may_make_links_frees_no_file_that_is_redirected_to(decide, maker, redirecting):
+    assert decide(redirecting).verdict == "deny"
+    assert decide(f"{maker}; {redirecting}").verdict == "deny"
