@@ -24,7 +24,7 @@ from executor_permissions.judge._why import HANDING_ON, not_spelled_out
 from executor_permissions.judge.bash import _broad, _shell
 from executor_permissions.judge.bash._words import Command, Reading
 from executor_permissions.judge.files._files import Operands
-from executor_permissions.judge.files._findings import Finding
+from executor_permissions.judge.files._findings import Finding, may_be_worse, worse
 from executor_permissions.judge.files._search import LOOKING, Searches
 from executor_permissions.judge.options import _programs, kind_of
 from executor_permissions.judge.options._editors import EDITORS
@@ -239,21 +239,21 @@ class ShellJudge:
         changed = not self._cover.plain_so_far
         words = step.command.words
         linked = self._cover.links_so_far and step.command.program != "git" and kind_of(words) == "reader"
-        found = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
+        worst = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
         for run in runs:
             folders = (run.step or step).folders
-            if found is None:
-                found = self._shown(run, folders) or self._fed(step, run, folders)
+            if may_be_worse(worst):
+                worst = worse(worst, worse(self._shown(run, folders), self._fed(step, run, folders)))
             if run.words is words:
                 continue
             inner = (run.step or step).command
             if run.step is None and not set(words).issuperset(run.words):  # words that another has taken apart
                 inner = Command(run.words, inner.text)
-            if inner is not step.command and (found is None or found.verdict != "deny"):
-                found = self._operands.found(inner, folders) or found
-        if found is None and step.command.stdin in ("pipe", "text"):
-            found = self._sent(step, runs)
-        return found
+            if inner is not step.command and (worst is None or worst.verdict != "deny"):
+                worst = worse(worst, self._operands.found(inner, folders))
+        if may_be_worse(worst) and step.command.stdin in ("pipe", "text"):
+            worst = worse(worst, self._sent(step, runs))
+        return worst
 
     def _fed(self, step: Step, run: Run, folders: Folders) -> Finding | None:
         """Whether *run*, of *step*, may be given files of which only the running shell knows the names."""
@@ -263,6 +263,7 @@ class ShellJudge:
 
     def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:
         """Whether one of *runs* may open what its input names: the text of a here-document, or any word of the line."""
+        asked: Finding | None = None
         for run in sent_to(runs):
             command = (run.step or step).command
             if command.stdin not in ("pipe", "text") or not run.words or not obeys(run.words):
@@ -273,32 +274,32 @@ class ShellJudge:
                 return found
             secret = secret_in(text, self.rules.home)
             if secret is not None:
-                return Finding("ask", f"{secret} may hold secrets")
+                asked = Finding("ask", f"{secret} may hold secrets")
             if command.body is None and not _PRINTS.search(text):
                 continue
             for name in _written(run, text):
                 found = self._operands.target(name, (run.step or step).folders, writes=True)
                 if found is not None:
                     return found._replace(verdict="maybe")
-        return None
+        return asked
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
+        found = None
         if run.program in LOOKING and (run.program != "git" or "grep" in run.words or "diff" in run.words):
             if self._searches is None:
                 self._searches = Searches(self.rules.files, self.rules.home, self._links)
             reached = self._searches.reached(run.words, folders)
-            if reached is not None:
-                return Finding(*reached)
+            found = Finding(*reached) if reached is not None else None
         if run.program != "git":
             self._others.append(run.words)
-            return None
+            return found
         if self._tracked is None:
             from executor_permissions.judge.files._tracked import TrackedFiles
 
             self._tracked = TrackedFiles(self.rules.files, self._links, self._others, in_order=self._in_order)
         tracked = self._tracked.shown(run.words, folders)
-        return Finding("maybe", *tracked) if tracked is not None else None
+        return worse(found, Finding("maybe", *tracked) if tracked is not None else None)
 
     def _forbidden_by_answer(self, command: Command, runs: Sequence[Run]) -> Part | None:
         for rule, scope in self._session.get("deny", ()):

@@ -35,3 +35,21 @@ def decide(tmp_path):
 def test_what_may_make_links_frees_no_file_that_is_redirected_to(decide, maker, redirecting):
     assert decide(redirecting).verdict == "deny"
     assert decide(f"{maker}; {redirecting}").verdict == "deny"
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("looking", ["diff a src", "grep -r x .", 'grep -r x "$X"', "find . -exec cat {} +"])
+def test_what_may_make_links_hides_no_finding_of_a_rule(decide, maker, looking):
+    assert decide(looking).maybe_denied
+    assert decide(f"{maker}; {looking}").maybe_denied
+
+
+def test_a_patch_that_cannot_be_looked_at_may_be_a_file_that_is_denied(decide):
+    assert decide("git apply .env").verdict == decide("cat a | git apply - .env").verdict == "deny"
+
+
+def test_of_several_folders_that_are_searched_the_worst_is_told(decide, tmp_path):
+    (tmp_path / "home/.ssh").mkdir(parents=True)
+    secret, denied = decide("grep -r x ~"), decide("grep -r x .")
+    assert (secret.maybe_denied, denied.maybe_denied) == (False, True)
+    assert decide("grep -r x ~ .").maybe_denied

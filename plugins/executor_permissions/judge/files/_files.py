@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number, PublicWords
 from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
-from executor_permissions.judge.files._findings import Finding, finding_of, softened, worse
+from executor_permissions.judge.files._findings import Finding, finding_of, may_be_worse, softened, worse
 from executor_permissions.judge.files._operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge.files._search import Searches
 from executor_permissions.judge.files._unpacked import kept_in
@@ -83,25 +83,26 @@ class Operands:
             return None
         words, worst = looked_at(program, command.words), None
         unpacked = kept_in(command, folders, self._rules, self._links, plain=not (changed or linked))
-        if unpacked is None:
-            return Finding("ask", "the patch that git applies cannot be looked at")
         if changed or linked or unpacked or affects_further_names(command) or not self._are_usual(words, folders):
             effect = Effect(command)
             made = effect.makes()
             worst = self._options_listed(command.words, folders, changed=changed)
-            further = (*((path, "path") for path in made), *((path, "name") for path in unpacked))
+            further = (*((path, "path") for path in made), *((path, "name") for path in unpacked or ()))
             for word, role in (*operands(program, words), *further):
                 for finding in self._word(word, program, folders, effect):
                     worst = worse(worst, finding if role == "path" else softened(finding))
-                    if worst.verdict == "deny":
+                    if worst is not None and worst.verdict == "deny":
                         return worst
-                for finding in self._somewhere(word) if changed and worst is None else ():
-                    worst = finding
+                for finding in self._somewhere(word) if changed and may_be_worse(worst) else ():
+                    worst = worse(worst, finding)
                 if linked and worst is None and role == "path" and word[:1] != "-":
                     worst = Finding("ask", f"a command before it may have made a link of {word}")
                 if self._looks > _MOST_LOOKS and worst is not None:
                     return worst  # it says so of every further word
-        return worst or (self._told_of(command.words) if self._rules.keeps_from_reading else None)
+        if unpacked is None:
+            worst = worse(worst, Finding("ask", "the patch that git applies cannot be looked at"))
+        told = self._rules.keeps_from_reading and may_be_worse(worst)
+        return worse(worst, self._told_of(command.words)) if told else worst
 
     def _told_of(self, words: list[str]) -> Finding | None:
         """Whether a file is named in a text that a program may run: in that of ``python -c``, of ``ssh HOST``."""
@@ -122,12 +123,14 @@ class Operands:
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows, copies or writes files is given names that only the running shell knows."""
-        if self.options_sent and REST in words and "--" not in words and takes_files_by_option(words, lists=True):
-            return Finding("ask", f"an option may be among what {words[0]} is given: write -- in front")
         unseen = self.lists_names or not KNOWN.issuperset(map(type, words))
         does = given_unseen(words) if unseen else None
         kept = self._kept(does) if does is not None else None
-        return kept and Finding("maybe", f"{words[0]} may be given {kept.path}, which a rule denies", kept.rule)
+        if kept is not None:
+            return Finding("maybe", f"{words[0]} may be given {kept.path}, which a rule denies", kept.rule)
+        if self.options_sent and REST in words and "--" not in words and takes_files_by_option(words, lists=True):
+            return Finding("ask", f"an option may be among what {words[0]} is given: write -- in front")
+        return None
 
     def _kept(self, does: Literal["read", "write"]) -> Found | None:
         """A file that no program may read, and that is there, as far as is looked; or one that none may write."""

@@ -34,13 +34,18 @@ def finding_of(one: Found, path: str, program: str) -> Finding:
     return Finding("maybe" if one.kept == "write" else "ask", f"{path} is blacklisted for other tools", one.rule)
 
 
+def may_be_worse(finding: Finding | None) -> bool:
+    """Whether more may be found than *finding* that a rule of the blacklist is behind: that of one that only asks."""
+    return finding is None or finding.verdict == "ask"
+
+
 def softened(finding: Finding) -> Finding:
     """The same where only the running shell knows whether it is so."""
     return finding._replace(verdict="maybe") if finding.verdict == "deny" else finding
 
 
-def worse(one: Finding | None, other: Finding) -> Finding:
+def worse(one: Finding | None, other: Finding | None) -> Finding | None:
     """The one of both that forbids more; *one* if they are alike."""
-    if one is None:
-        return other
+    if one is None or other is None:
+        return one or other
     return one if _ORDER.index(one.verdict) <= _ORDER.index(other.verdict) else other

@@ -77,17 +77,19 @@ class Searches:
         search = _Search.of(words)
         if search is None:
             return None
+        asked = None
         for folder in folders - {ANYWHERE}:
             if search.unless_repository and work_tree_of(folder, self._links) is not None:
                 continue
             try:
                 for path in self._tops(search.operands, folder):
                     found = self._reached_below(search, self._links.real(path, folder))
-                    if found is not None:
+                    if found is not None and found[0] == "maybe":
                         return found
+                    asked = asked or found
             except UnclearPathError as error:
                 return "maybe", str(error), None
-        return None
+        return asked
 
     def _reached_below(self, search: _Search, top: str) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
         for one in self.held(top, follow=search.follows, deep=search.deep):
