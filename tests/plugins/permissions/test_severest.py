@@ -53,3 +53,10 @@ def test_of_several_folders_that_are_searched_the_worst_is_told(decide, tmp_path
     secret, denied = decide("grep -r x ~"), decide("grep -r x .")
     assert (secret.maybe_denied, denied.maybe_denied) == (False, True)
     assert decide("grep -r x ~ .").maybe_denied
+
+
+@pytest.mark.parametrize("wrapper", ["setsid", "flock x", "chrt 1", "/usr/bin/time", "exec", "taskset 1", "timeout 5"])
+@pytest.mark.parametrize("taking", ["tar czf x.tgz src", "cp -r src /tmp/y", "mv src ../y", "rsync -a src h:y"])
+def test_what_takes_a_folder_along_does_so_behind_any_wrapper(decide, wrapper, taking):
+    assert decide(taking).maybe_denied
+    assert decide(f"{wrapper} {taking}").maybe_denied
