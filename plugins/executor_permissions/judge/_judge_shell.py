@@ -14,6 +14,7 @@ from executor_permissions.judge._shell_cover import Cover
 from executor_permissions.judge._shell_rules import (
     Judged,
     StepRules,
+    in_sequence,
     part_of_finding,
     remembered,
     told_words,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._walk import Step
     from executor_permissions.judge.files._tracked import TrackedFiles
     from executor_permissions.judge.paths._links import Links
-    from executor_permissions.judge.rules._fitting import Match
 
 # Loops, pipelines and commands in the background: what stands behind may run before. Each way begins with a character,
 # which is found fast, and looks back from behind it.
@@ -317,21 +317,12 @@ class ShellJudge:
 
     def _sequences(self, text: str) -> Iterator[Part]:
         """Rules of several commands, as in ``curl * | sh``."""
-        programs = {run.program for run in self._all_runs}
         for index, verdict in ((self.rules.deny, "deny"), (self.rules.ask, "ask")):
             for rule in index.sequences:
-                if not all(_may_be_in(pattern.program, programs) for pattern in rule.patterns):
-                    continue
-                remaining = list(rule.patterns)
-                best: Match = 2
-                for run in self._all_runs:
-                    match = remaining[0].catches(run.words) if remaining else 0
-                    if match:
-                        best = min(best, match)
-                        remaining.pop(0)
-                if not remaining and verdict == "deny" and best == 2:
+                found = in_sequence(rule.patterns, self._all_runs)
+                if found == 2 and verdict == "deny":
                     yield denied_part(text, rule.text)
-                elif not remaining:
+                elif found:
                     why = f"the rule {rule.text!r} may be about it"
                     yield Part(text, "ask", rule.text, why, "ask_rule", maybe_denied=verdict == "deny")
 
@@ -384,11 +375,3 @@ def _names_others(command: Command) -> bool:
     if program in _SCRIPTED:
         return kind_of(command.words) != "reader"
     return program == "tee" or (program in _OPENING and any(map(_BLANK.search, command.words)))
-
-
-def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
-    """Whether a rule for *program* may be about one of *programs*."""
-    if program is None or None in programs:
-        return True
-    name = program.rpartition("/")[2] or program
-    return any(one is not None and one.startswith(name) for one in programs)

@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._words import Command
     from executor_permissions.judge.files._findings import Finding
     from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.rules._fitting import Match
     from executor_permissions.judge.rules._tokens import TokenPattern
     from executor_permissions.judge.rules._tool_rules import ShellIndex, ShellRule
+
+_MATCHES: tuple[Match, Match] = (2, 1)
 
 
 class Way(NamedTuple):
@@ -346,6 +349,21 @@ def _denied(command: Command, found: tuple[str, bool]) -> Part:
     return denied_part(command.text, rule) if sure else maybe_denied_part(command.text, rule)
 
 
+def in_sequence(patterns: Sequence[TokenPattern], runs: Sequence[Run]) -> Match:
+    """Whether *patterns* catch some of *runs* in this order: surely if those do that they surely catch."""
+    programs = {run.program for run in runs}
+    if not all(_may_be_in(pattern.program, programs) for pattern in patterns):
+        return 0
+    for least in _MATCHES:
+        remaining = list(patterns)
+        for run in runs:
+            if remaining and remaining[0].catches(run.words) >= least:
+                remaining.pop(0)
+        if not remaining:
+            return least
+    return 0
+
+
 def part_of_finding(finding: Finding | None, text: str) -> Part | None:
     """The part for a *finding* about files that a rule of the blacklist is behind; None for others."""
     if finding is None or finding.verdict == "ask":
@@ -365,3 +383,11 @@ def _spellings(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     if unknown is not None:
         yield unknown, False
     yield from other_names(words)
+
+
+def _may_be_in(program: str | None, programs: set[str | None]) -> bool:
+    """Whether a rule for *program* may be about one of *programs*."""
+    if program is None or None in programs:
+        return True
+    name = program.rpartition("/")[2] or program
+    return any(one is not None and one.startswith(name) for one in programs)
