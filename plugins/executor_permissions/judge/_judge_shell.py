@@ -245,7 +245,7 @@ class ShellJudge:
             folders = (run.step or step).folders
             if may_be_worse(worst):
                 worst = worse(worst, worse(self._shown(run, folders), self._fed(step, run, folders)))
-            if run.words is words:
+            if run.words == words:
                 continue
             inner = (run.step or step).command
             if run.step is None:
@@ -262,7 +262,7 @@ class ShellJudge:
     def _fed(self, step: Step, run: Run, folders: Folders) -> Finding | None:
         """Whether *run*, of *step*, may be given files of which only the running shell knows the names."""
         found = self._operands.fed(run.words)
-        handed = handed_on(step.command) if found is not None and run.words is not step.command.words else None
+        handed = handed_on(step.command) if found is not None and run.words != step.command.words else None
         return found if handed is None else self._shown(Run(handed, run.certain, "find"), folders)
 
     def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:

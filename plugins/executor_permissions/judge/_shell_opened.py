@@ -71,7 +71,7 @@ class Opened:
         known: set[tuple[str, str, Folders, bool]] = set()
         here = all(run.program not in _REMOTE for run in runs)
         for run in runs:
-            if run.words is step.command.words:
+            if run.words == step.command.words:
                 continue
             folders = (run.step or step).folders
             opened = (*(run.step.command.redirects if run.step is not None else ()), *_targets(run.words))

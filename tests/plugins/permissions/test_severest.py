@@ -16,6 +16,7 @@ RULES = {
     }
 }
 MAKERS = ("ln -s a z", "tar xf x.tar", "git checkout x", "git stash", "rsync -a a b", "unzip x.zip")
+REDIRECTING = ("echo x > .git/config", "sort < .env", "{ sort; } < src/b.key", "sh -c 'sort < .env'")
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def decide(tmp_path):
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize("redirecting", ["echo x > .git/config", "sort < .env", "{ sort; } < src/b.key", "sh -c 'sort < .env'"])  # fmt: skip
+@pytest.mark.parametrize("redirecting", REDIRECTING)
 def test_what_may_make_links_frees_no_file_that_is_redirected_to(decide, maker, redirecting):
     assert decide(redirecting).verdict == "deny"
     assert decide(f"{maker}; {redirecting}").verdict == "deny"
@@ -60,3 +61,16 @@ def test_of_several_folders_that_are_searched_the_worst_is_told(decide, tmp_path
 def test_what_takes_a_folder_along_does_so_behind_any_wrapper(decide, wrapper, taking):
     assert decide(taking).maybe_denied
     assert decide(f"{wrapper} {taking}").maybe_denied
+
+
+@pytest.mark.parametrize("before", ["$x -rf /", "/bin/r[m] x", "echo a | $(b)", "curl x | $y"])
+def test_a_program_that_may_be_any_takes_no_place_in_a_sequence_of_a_rule(decide, before):
+    assert decide("curl x | sh").verdict == "deny"
+    assert decide(f"{before}; curl x | sh").verdict == "deny"
+    assert decide(f"{before}; sh").maybe_denied
+
+
+def test_a_command_that_was_met_in_another_line_has_the_same_parts(decide):
+    first = decide("echo x | tee src/x").parts
+    decide("echo y; echo x | tee src/x")
+    assert decide(" echo x | tee src/x").parts == first

@@ -74,7 +74,7 @@ def _all_of(step: Step, runs: Sequence[Run]) -> Iterator[tuple[Command, bool]]:
     for run in runs:
         if run.step is not None:
             yield run.step.command, run.certain
-        elif run.words is not command.words and run.words:
+        elif run.words != command.words and run.words:
             yield Command(run.words, command.text, stdin=command.stdin, body=command.body), False
 
 
