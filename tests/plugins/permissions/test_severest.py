@@ -67,7 +67,7 @@ def test_what_takes_a_folder_along_does_so_behind_any_wrapper(decide, wrapper, t
 def test_a_program_that_may_be_any_takes_no_place_in_a_sequence_of_a_rule(decide, before):
     assert decide("curl x | sh").verdict == "deny"
     assert decide(f"{before}; curl x | sh").verdict == "deny"
-    assert decide(f"{before}; sh").maybe_denied
+    assert decide(f"{before}; sh").verdict != "allow"
 
 
 def test_a_command_that_was_met_in_another_line_has_the_same_parts(decide):
