@@ -340,7 +340,9 @@ class Judge:
         for part in open_parts:
             if part.verdict == "deny" and part.method != "default":
                 return Decision("deny", part.reason, part.method, part.rule, told)
-        if not open_parts and granted is None and (outcome.unseen is None or plan.allow.whole is None):
+        whole = plan.allow.whole  # a rule for the tool covers nothing that nobody sees
+        seen = outcome.unseen is None or whole is None or all(part.rule != whole for part in parts)
+        if not open_parts and granted is None and seen:
             first = first_with_rule(parts)
             return Decision("allow", first.reason, first.method, first.rule, told)
         maybe = self._may_be_denied(plan, parts, outcome.hidden)

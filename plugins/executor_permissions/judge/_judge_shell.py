@@ -329,15 +329,16 @@ class ShellJudge:
     # Allowing.
 
     def _allow(self, step: Step, judged: Judged, finding: Finding | None) -> Part | None:
+        covered = None
+        if finding is None:
+            ways, answers = judged.ways, self._session.get("allow")
+            if answers:
+                ways = [*remembered(step, answers, self._links), *ways]
+            covered = self._cover.allowed(step, ways, judged.uses)
         rule = self.rules.whole
-        if rule is not None:
-            return Part(step.command.text, "allow", rule, f"the rule {rule!r} allows the tool", "whitelist")
-        if finding is not None:
-            return None
-        ways, answers = judged.ways, self._session.get("allow")
-        if answers:
-            ways = [*remembered(step, answers, self._links), *ways]
-        return self._cover.allowed(step, ways, judged.uses)
+        if covered is not None or rule is None:
+            return covered
+        return Part(step.command.text, "allow", rule, f"the rule {rule!r} allows the tool", "whitelist")
 
     def _why(self, step: Step, finding: Finding | None, judged: Judged) -> str:
         """Why no rule covers a command, for a person."""

@@ -74,3 +74,13 @@ def test_a_command_that_was_met_in_another_line_has_the_same_parts(decide):
     first = decide("echo x | tee src/x").parts
     decide("echo y; echo x | tee src/x")
     assert decide(" echo x | tee src/x").parts == first
+
+
+def test_a_rule_for_the_tool_as_a_whole_takes_nothing_from_what_others_allow(tmp_path):
+    rules = {"blacklist": {"patterns": ["git push *"]}, "whitelist": {"patterns": ["git ls-files *", "wc *"]}}
+    narrow = Policy.from_dict(rules, project_root=tmp_path, home=tmp_path / "home")
+    rules["whitelist"]["tools"] = ["runCommand"]
+    wide = Policy.from_dict(rules, project_root=tmp_path, home=tmp_path / "home")
+    seen, unseen = ({"command": f"git ls-files | {rest}"} for rest in ("xargs wc -l --", "xargs mytool"))
+    assert narrow.decide("runCommand", seen).verdict == wide.decide("runCommand", seen).verdict == "allow"
+    assert narrow.decide("runCommand", unseen).verdict == wide.decide("runCommand", unseen).verdict == "ask"
