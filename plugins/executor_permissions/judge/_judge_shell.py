@@ -24,7 +24,7 @@ from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
 from executor_permissions.judge._why import HANDING_ON, not_spelled_out
 from executor_permissions.judge.bash import _broad, _shell
 from executor_permissions.judge.bash._words import Command, Reading
-from executor_permissions.judge.files._effects import affects_further_names
+from executor_permissions.judge.files._effects import affects_by_itself
 from executor_permissions.judge.files._files import Operands
 from executor_permissions.judge.files._findings import Finding, may_be_worse, worse
 from executor_permissions.judge.files._search import LOOKING, Searches
@@ -251,7 +251,7 @@ class ShellJudge:
             if run.step is None:
                 own = Command(run.words, inner.text)
                 # Words that another has taken apart, or of which it does not know what becomes of them.
-                if not set(words).issuperset(run.words) or affects_further_names(own):
+                if not set(words).issuperset(run.words) or affects_by_itself(own):
                     inner = own
             if inner is not step.command and (worst is None or worst.verdict != "deny"):
                 worst = worse(worst, self._operands.found(inner, folders))

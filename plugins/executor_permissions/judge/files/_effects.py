@@ -98,8 +98,12 @@ def _copied_from_afar(words: list[str]) -> list[str]:
 def affects_further_names(command: Command) -> bool:
     """Whether *command* does something to files besides those that it names: what is in them, what it calls so."""
     parts = parts_of(command)
-    inner = parts[-1] if parts else command
-    return inner.program in _FURTHER or _sends(inner) or (inner.program == "git" and "mv" in inner.words)
+    return affects_by_itself(parts[-1] if parts else command)
+
+
+def affects_by_itself(command: Command) -> bool:
+    """The same of *command* alone, and not of what that runs."""
+    return command.program in _FURTHER or _sends(command) or (command.program == "git" and "mv" in command.words)
 
 
 def _sends(command: Command) -> bool:
