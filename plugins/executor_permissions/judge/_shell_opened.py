@@ -69,8 +69,9 @@ class Opened:
             yield self._judged(redirect, step.folders, linked=linked)
         yield from self._named(step.command.words, step.folders)
         known: set[tuple[str, str, Folders, bool]] = set()
-        here = all(run.program not in _REMOTE for run in runs)
+        remote = False  # whether it is what a program of another machine is told that comes
         for run in runs:
+            here, remote = not remote, remote or run.program in _REMOTE
             if run.words == step.command.words:
                 continue
             folders = (run.step or step).folders
