@@ -57,6 +57,7 @@ _NOT_IN_ORDER = re.compile(
 # They open files as redirections do, or may by what a script on their command line says.
 _SCRIPTED = _programs.SEDS | _programs.AWKS
 _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
+_SENT = frozenset({"pipe", "text"})  # what stands on an input that is no file
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
 _PRINTS = re.compile(r"\b(?:echo|printf)\b")
@@ -255,7 +256,7 @@ class ShellJudge:
                     inner = own
             if inner is not step.command and (worst is None or worst.verdict != "deny"):
                 worst = worse(worst, self._operands.found(inner, folders))
-        if may_be_worse(worst) and step.command.stdin in ("pipe", "text"):
+        if may_be_worse(worst) and any((run.step or step).command.stdin in _SENT for run in runs):
             worst = worse(worst, self._sent(step, runs))
         return worst
 
@@ -270,7 +271,7 @@ class ShellJudge:
         asked: Finding | None = None
         for run in sent_to(runs):
             command = (run.step or step).command
-            if command.stdin not in ("pipe", "text") or not run.words or not obeys(run.words):
+            if command.stdin not in _SENT or not run.words or not obeys(run.words):
                 continue
             text = self._text if command.body is None else command.body
             found = self._operands.told_in(text)

