@@ -96,3 +96,10 @@ def test_what_a_program_is_told_in_an_inner_script_is_looked_through(decide, for
     told = 'python <<E\nopen(".env")\nE'
     assert decide(told).maybe_denied
     assert decide(form.replace("%r", f"'{told}'")).maybe_denied
+
+
+@pytest.mark.parametrize("form", ["bash -c %r", "timeout 5 sh -ec %r", "eval %r"])
+@pytest.mark.parametrize("setting", ["PATH=/tmp/evil", "PATH=.:$PATH", "true; BASH_ENV=x"])
+def test_a_variable_that_is_set_in_an_inner_script_may_change_what_runs(decide, form, setting):
+    assert decide(f"{setting}; git status").maybe_denied
+    assert decide(form % f"{setting}; git status").maybe_denied

@@ -118,7 +118,7 @@ class Runs:
         read = reading.script
         for one in in_one(reading, folders) if read is None else self.walked(read, script, folders).steps:
             step = _fed(one, outer, script)
-            if not step.command.words and step.command.redirects:
+            if not step.command.words and (step.command.redirects or step.command.assignments):
                 yield Run(_NOTHING, certain, _NOTHING[0], step)
             for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
                 yield Run(run.words, run.certain and certain, run.program, run.step if i else step)
