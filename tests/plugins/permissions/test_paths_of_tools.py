@@ -235,3 +235,30 @@ def test_the_policys_own_files_are_kept_through_proc(root, tmp_path, monkeypatch
 )  # fmt: skip
 def test_what_a_pattern_may_become_errs_on_the_side_of_yes(text, may):
     assert may_become(text, "/p/.env") is may
+
+
+@pytest.mark.parametrize("rule", [["out/"], ["${project}/out/"], ["out/*"], ["out/*.txt"], ["call"]])
+@pytest.mark.parametrize("judged", [True, False])
+def test_a_link_that_is_put_in_the_place_of_an_allowed_folder_leads_nowhere_that_is_allowed(tmp_path, rule, judged):
+    project, elsewhere = tmp_path.resolve() / "project", tmp_path.resolve() / "elsewhere"
+    (project / "out").mkdir(parents=True)
+    elsewhere.mkdir()
+    arguments = {"writeFile": {"path": rule}}
+    white = (
+        {"patterns": ["writeFile(path=out/*)", "echo *"]}
+        if rule == ["call"]
+        else {"patterns": ["echo *"], "arguments": arguments}
+    )
+    policy = Policy.from_dict({"whitelist": white}, project_root=project)
+    calls = [
+        ("writeFile", {"path": str(project / "out/a.txt"), "content": ""}),
+        ("runCommand", {"command": "echo x > out/a.txt"}),
+    ]
+    if judged:
+        assert [policy.decide(*call).verdict for call in calls] == ["allow", "allow"]
+    (project / "out").rmdir()
+    (project / "out").symlink_to(elsewhere)
+    assert [policy.decide(*call).verdict for call in calls] == ["ask", "ask"]
+    (project / "out").unlink()
+    (project / "out").mkdir()
+    assert [policy.decide(*call).verdict for call in calls] == ["allow", "allow"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from executor_permissions.judge.paths._globs import STAR, Wildcard, escaped
-from executor_permissions.judge.paths._paths import under
+from executor_permissions.judge.paths._lexical import looks_like_url
+from executor_permissions.judge.paths._paths import PathRule, under
 from executor_permissions.judge.rules._call_patterns import Call, split_call, typed
 from executor_permissions.judge.rules._plain_value import is_for_shell
 from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize
@@ -160,6 +162,7 @@ class RuleList:
         self._commands: list[ShellRule] = []
         self._shell: ShellIndex | None = None
         self._written: set[str] = set()
+        self._led: dict[tuple[str, Placeholders], PathRule] = {}  # where the links of allowed paths led to begin with
         for section, project in sections:
             marks = places if project is None else places._replace(project=project)
             self._written.update(_rules_in(section))
@@ -169,6 +172,8 @@ class RuleList:
                 self._add_pattern(pattern, marks)
             if section.get("arguments"):
                 self._arguments.append((section["arguments"], marks))
+                for names in section["arguments"].values():
+                    self._follow((value for values in names.values() for value in values), marks)
 
     @property
     def is_about_values(self) -> bool:
@@ -208,6 +213,7 @@ class RuleList:
         call = split_call(pattern)
         if call is not None:
             self._calls.append((pattern, call, marks))
+            self._follow(map(typed, call.arguments.values()), marks)
             return
         rule = shell_rule(pattern, marks)
         if rule is None:
@@ -218,6 +224,14 @@ class RuleList:
             self._add_tool(pattern.strip(), pattern)
         if not self._narrow and first.is_anywhere:
             self._anywhere.append((Wildcard.of(pattern.strip()), pattern))
+
+    def _follow(self, values: Iterable[Any], marks: Placeholders) -> None:
+        """Find where *values* lead that may be paths: a link that is put there later is not what was allowed."""
+        for value in values if self._narrow else ():
+            text = marks.expand(value) if isinstance(value, str) else "://"
+            if not looks_like_url(text):
+                with suppress(ValueError):  # no file has such a name
+                    self._led[text, marks] = PathRule.of(text, marks.project, marks.home)
 
     def has(self, rule: str) -> bool:
         """Whether *rule* stands in this list, as written."""
@@ -248,7 +262,7 @@ class RuleList:
         rules.whole = self._whole(names)
         for text, call, marks in self._calls:
             if any(self._is_about(call.tool, name) for name in names):
-                rules.calls.append(_call(text, tool, call, kinds, marks))
+                rules.calls.append(self._call(text, tool, call, kinds, marks))
                 self._of_line(rules, text, call, kinds, marks)
         files = [Arguments()]
         for section, marks in self._arguments:
@@ -325,20 +339,21 @@ class RuleList:
             expanded = marks.expand(value) if isinstance(value, str) else value
             text = value if isinstance(value, str) else repr(value)
             # In a whitelist a plain value is compared as a whole, its "*" too.
-            entry = ValueRule(expanded, kind, marks, is_glob=not self._narrow, ours=tool in OURS)
+            led = self._led.get((expanded, marks)) if isinstance(value, str) else None
+            entry = ValueRule(expanded, kind, marks, is_glob=not self._narrow, ours=tool in OURS, path=led)
             file.values.setdefault(argument, []).append((text, entry))
 
-
-def _call(text: str, tool: str, call: Call, kinds: Mapping[str, str], marks: Placeholders) -> CallPattern:
-    rules = {}
-    for name, written in call.arguments.items():
-        value = typed(written)
-        if isinstance(value, str):
-            value = marks.expand(value)
-        kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
-        rules[name] = ValueRule(value, kind, marks, is_glob=True, ours=tool in OURS)
-    anything = marks.expand(call.anything) if call.anything is not None else None
-    return CallPattern(text, tool, rules, anything)
+    def _call(self, text: str, tool: str, call: Call, kinds: Mapping[str, str], marks: Placeholders) -> CallPattern:
+        rules = {}
+        for name, written in call.arguments.items():
+            value = typed(written)
+            if isinstance(value, str):
+                value = marks.expand(value)
+            kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
+            led = self._led.get((value, marks)) if isinstance(value, str) else None
+            rules[name] = ValueRule(value, kind, marks, is_glob=True, ours=tool in OURS, path=led)
+        anything = marks.expand(call.anything) if call.anything is not None else None
+        return CallPattern(text, tool, rules, anything)
 
 
 def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> ShellRule | None:

@@ -97,11 +97,21 @@ class ValueRule:
         marks: What a path is relative to, and what ``~`` is.
         is_glob: Whether ``*`` is a wildcard in a plain value. In rules about paths and URLs it always is.
         ours: Whether its tool is one of our own, which takes a path as it is written.
+        path: What it is as a path, if links have been followed already.
     """
 
     __slots__ = ("_folded", "_glob", "_ours", "_path", "_url", "kind", "value")
 
-    def __init__(self, value: Any, kind: str | None, marks: Placeholders, *, is_glob: bool, ours: bool) -> None:
+    def __init__(
+        self,
+        value: Any,
+        kind: str | None,
+        marks: Placeholders,
+        *,
+        is_glob: bool,
+        ours: bool,
+        path: PathRule | None = None,
+    ) -> None:
         self.value = value
         self.kind = kind
         self._ours = ours
@@ -110,7 +120,7 @@ class ValueRule:
         self._glob: Wildcard | None = None
         if isinstance(value, str):
             if kind == "path":
-                self._path = PathRule.of(value, marks.project, marks.home)
+                self._path = path or PathRule.of(value, marks.project, marks.home)
             elif kind == "url":
                 from executor_permissions.judge.rules._urls import UrlRule  # for the rules that are about some
 
