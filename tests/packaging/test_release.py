@@ -28,6 +28,11 @@ class Repository:
 
     def __init__(self, folder):
         self.folder = folder
+        programs = folder.parent / f"{folder.name}-programs"
+        programs.mkdir()
+        (programs / "date").write_text(f"#!/bin/sh\necho {TODAY}\n")  # also for who begins shortly before midnight
+        (programs / "date").chmod(0o755)
+        self.environment = {**ENVIRONMENT, "PATH": f"{programs}:{ENVIRONMENT['PATH']}"}
         self.write("pyproject.toml", PROJECT)
         self.write("CHANGELOG.md", f"# Changelog\n\n## [0.2.0] - {TODAY}\n\n## [0.1.0]\n")
         self.write("docs/stability.md", "These work with a `DeprecationWarning` and go in 0.4:\n")
@@ -55,7 +60,7 @@ class Repository:
     def release(self, *words):
         """The exit code, and the points that are not done."""
         done = subprocess.run(
-            [self.folder / ".ci" / "release", *words], env=ENVIRONMENT, capture_output=True, text=True, check=False
+            [self.folder / ".ci" / "release", *words], env=self.environment, capture_output=True, text=True, check=False
         )
         lines = [line for line in done.stdout.splitlines() if line[:1] == "["]
         assert len(lines) == POINTS, done

@@ -36,9 +36,9 @@ def until(true):
     return true()
 
 
-def ended(*names):
-    """Waits for threads to end whose names begin so."""
-    return until(lambda: not any(thread.name.startswith(names) for thread in threading.enumerate()))
+def ended(before, *names):
+    """Waits for threads to end whose names begin so, but for those of *before*: what other tests have left."""
+    return until(lambda: not any(thread.name.startswith(names) for thread in {*threading.enumerate()} - before))
 
 
 def dropped(tmp_path):
@@ -55,10 +55,11 @@ def dropped(tmp_path):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["tasks", "workers"])
 def test_what_is_dropped_while_a_thread_holds_its_lock_keeps_it_from_nothing(tmp_path, which):
+    before = {*threading.enumerate()}
     gc.disable()
     try:
         lock = dropped(tmp_path)[which]
         assert collected_by_a_thread_that_holds(lock)
     finally:
         gc.enable()
-    assert ended("executor-store", "executor-tasks", "executor-worker", "executor-beside", "Dummy")
+    assert ended(before, "executor-store", "executor-tasks", "executor-worker", "executor-beside", "Dummy")
