@@ -8,6 +8,7 @@ import os
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge.paths._links import Links
 from executor_permissions.judge.paths._path_texts import may_become
 
 # Texts that some tool takes for <root>/.env, though they are spelled otherwise.
@@ -262,3 +263,38 @@ def test_a_link_that_is_put_in_the_place_of_an_allowed_folder_leads_nowhere_that
     (project / "out").unlink()
     (project / "out").mkdir()
     assert [policy.decide(*call).verdict for call in calls] == ["allow", "allow"]
+
+
+@pytest.mark.parametrize("rule", ["out/", "${project}/out/", "out/*", "out/*.txt", "out/a.txt", "call", "{alias}/out/"])
+@pytest.mark.parametrize(
+    ("end", "verdict"),
+    [
+        ("data", "allow"),
+        ("../elsewhere", "ask"),
+        ("..", "ask"),
+        (".git/hooks", "ask"),
+        ("../alias/../elsewhere", "ask"),
+    ],
+)
+def test_no_link_leads_a_rule_that_allows_out_of_the_project_even_if_it_was_there_first(tmp_path, rule, end, verdict):
+    project, alias = tmp_path.resolve() / "project", tmp_path.resolve() / "alias"
+    for folder in (project / "data", project / ".git/hooks", project.parent / "elsewhere"):
+        folder.mkdir(parents=True)
+    (project / "out").symlink_to(end)
+    alias.symlink_to(project)
+    rules = {"arguments": {"writeFile": {"path": [rule.replace("{alias}", str(alias))]}}}
+    white = {"patterns": ["writeFile(path=out/*)"]} if rule == "call" else rules
+    policy = Policy.from_dict({"whitelist": {**white, "tools": ["echo"]}}, project_root=project)
+    assert policy.decide("writeFile", {"path": str(project / "out/a.txt"), "content": ""}).verdict == verdict
+    assert policy._file_verdict("writeFile", str(project / "out/a.txt"), Links()).verdict == verdict
+    assert bool(policy.problems) is (verdict == "ask")
+
+
+def test_a_rule_that_names_a_link_outside_of_the_project_follows_it(tmp_path):
+    project, elsewhere = tmp_path.resolve() / "project", tmp_path.resolve() / "elsewhere"
+    project.mkdir()
+    elsewhere.mkdir()
+    (tmp_path / "link").symlink_to(elsewhere)
+    rules = {"arguments": {"writeFile": {"path": [f"{tmp_path}/link/"]}}}
+    policy = Policy.from_dict({"whitelist": rules}, project_root=project)
+    assert policy.decide("writeFile", {"path": str(elsewhere / "a.txt"), "content": ""}).verdict == "allow"

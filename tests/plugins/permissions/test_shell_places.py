@@ -143,6 +143,32 @@ def test_a_rule_that_names_a_file_means_that_of_the_project_and_none_of_its_name
     assert [policy.decide("runCommand", call, CallInfo(str(place))).verdict for call in calls] == ["allow"] * 3
 
 
+@pytest.mark.parametrize("end", ["..", "../elsewhere", ".git/hooks", ".git"])
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("cp * out/", "cp a out/"), ("cp a out/b", "cp a out/b"), ("mv * out", "mv a out"), ("touch out/x", "touch out/x"),
+        ("sort -o out/x *", "sort -o out/x a"), ("sed -i * out/x", "sed -i s/a/b/ out/x"), ("make -C out *", "make -C out all"),
+        ("python out/x.py", "python out/x.py"), ("bash out/*.sh", "bash out/x.sh"), ("cp * {root}/out/", "cp a {root}/out/"),
+        ("cp * {alias}/out/", "cp a {alias}/out/"), ("cp * {alias}/out/*", "cp a {alias}/out/b"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_names_a_place_in_the_project_follows_no_link_out_of_it(place, monkeypatch, rule, command, end):
+    monkeypatch.setattr("executor_permissions.judge.files._places._FREE", ())
+    alias = place.parent / "alias"
+    alias.symlink_to(place)
+    (place.parent / "elsewhere").mkdir()
+    rule, command = (text.format(root=place, alias=alias) for text in (rule, command))
+    policy = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root=place, home=place.parent)
+    (place / "out").mkdir()
+    assert policy.decide("runCommand", {"command": command}).verdict == "allow"
+    (place / "out").rmdir()
+    (place / "out").symlink_to(end)
+    assert policy.decide("runCommand", {"command": command}).verdict == "ask"
+    later = Policy.from_dict({"whitelist": {"patterns": [rule]}}, project_root=place, home=place.parent)
+    assert later.decide("runCommand", {"command": command}).verdict == "ask"
+
+
 @pytest.mark.parametrize("running", RUNNING)
 def test_code_from_outside_the_project_is_not_run(judged, running):
     for path in ("../x", "/srv/x", "~/x", "up/x", "src/../../x", ".git/hooks/x"):

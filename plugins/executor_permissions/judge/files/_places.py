@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge.bash._expand import ANYWHERE
@@ -18,7 +19,7 @@ from executor_permissions.judge.options._unpacks import UNPACKERS, Unpacked, is_
 from executor_permissions.judge.paths._globbed import WILDCARD
 from executor_permissions.judge.paths._globs import Wildcard, literal
 from executor_permissions.judge.paths._overlap import may_meet
-from executor_permissions.judge.paths._paths import UnclearPathError, under
+from executor_permissions.judge.paths._paths import UnclearPathError, followed, under
 from executor_permissions.judge.rules._wild import folder_of
 from executor_permissions.judge.runs._peel import parts_of
 
@@ -163,17 +164,19 @@ class Destinations:
 
     def _spells(self, rule: TokenPattern | None, use: Use, place: str | None) -> bool:
         """Whether *rule* has that path, and means *place*: after ``cd .git`` the name alone says nothing of it."""
-        return (
-            rule is not None and str(use.path) in rule.literals and place in self._places(_fixed(use.path), self._bases)
-        )
+        return rule is not None and str(use.path) in rule.literals and place in {*self._meant(_fixed(use.path))}
+
+    def _meant(self, path: str) -> Iterator[str]:
+        """Where *path* of a rule is, from each of the folders that it may start from."""
+        for base in self._bases:
+            named = os.path.normpath(os.path.join(base, path))  # noqa: PTH118 -- text, not a file
+            with suppress(UnclearPathError):
+                yield followed(named, self._project, self._links.real)
 
     def _is_below(self, place: str, folder: str) -> bool:
-        """Whether *place* is below *folder* of a rule, and in no ``.git`` there. No link leads out of the project."""
-        for base in self._bases:
-            named = os.path.normpath(os.path.join(base, folder))  # noqa: PTH118 -- text, not a file
-            if not under(named, self._project):
-                named = self._links.real(named)
-            in_own = self._own.is_in_repository
+        """Whether *place* is below *folder* of a rule, and in no ``.git`` there."""
+        in_own = self._own.is_in_repository
+        for named in self._meant(folder):
             if under(place, named) and not is_git(place[len(named) :]) and (in_own(named) or not in_own(place)):
                 return True
         return False

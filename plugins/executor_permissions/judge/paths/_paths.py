@@ -11,6 +11,7 @@ from executor_permissions.judge.paths import _lexical
 from executor_permissions.judge.paths._globs import ANY, STAR, TreeWildcard, escaped, literal, tokens_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 # ruff: noqa: PTH111, PTH112, PTH114, PTH118 -- pathlib is ten times slower, and every path judged comes by here
@@ -80,6 +81,23 @@ def under(path: str, root: str) -> bool:
     return path == root or path.startswith(root if root.endswith("/") else root + "/")
 
 
+def followed(path: str, project: str, real: Callable[[str], str]) -> str:
+    """
+    Where *path* (absolute, without ``..``) of an allowing rule leads: as *real* says, or as it is written.
+
+    Links in *project* may be anybody's: none of them leads out of it, or into a repository's own folder.
+    """
+    end = real(path)
+    if under(end, project):
+        return path if "/.git/" in end[len(project) :] + "/" and "/.git/" not in path + "/" else end
+    above = path
+    while len(above) > 1:
+        above = above[: above.rfind("/")] or "/"
+        if under(real(above), project):
+            return path
+    return end
+
+
 class PathRule(NamedTuple):
     """
     A rule that names files.
@@ -105,9 +123,11 @@ class PathRule(NamedTuple):
     pattern: str = ""
 
     @classmethod
-    def of(cls, text: str, base: str, home: str) -> PathRule:
+    def of(cls, text: str, base: str, home: str, *, allows: bool = False) -> PathRule:
         """
         The rule that *text* makes, a glob whose placeholders are replaced; relative ones start at *base*.
+
+        One that *allows* follows links as `followed` does.
 
         Raises:
             ValueError: No file has such a name.
@@ -118,11 +138,11 @@ class PathRule(NamedTuple):
         pattern = absolute.replace("\\*", "?")
         plain = literal(absolute)
         if plain is not None:
-            real = str(paths.resolve(plain, base=base))
+            real = _led(plain, base, allows=allows)
             subtree = plain.endswith("/") or os.path.isdir(real)
             return cls(real, os.path.normpath(plain), subtree, begins=not subtree, pattern=pattern)
         before, rest = _split_fixed(absolute)
-        real = str(paths.resolve(before, base=base))
+        real = _led(before, base, allows=allows)
         glob = f"{escaped(real.rstrip('/'))}/{rest.rstrip('/')}"
         everywhere = "/" + text.rstrip("/")
         anywhere = (TreeWildcard.of(everywhere), TreeWildcard.of(everywhere + "/**")) if text[:3] == "**/" else ()
@@ -153,6 +173,13 @@ class PathRule(NamedTuple):
     def allows(self, place: Place) -> bool:
         """For allowing: whether both ends of a link are inside."""
         return self.matches(place.real) and (place.entry == place.real or self.matches(place.entry))
+
+
+def _led(path: str, base: str, *, allows: bool) -> str:
+    """Where *path* of a rule leads, one for denying or one that *allows*."""
+    if allows:
+        return followed(os.path.normpath(path), base, lambda one: str(paths.resolve(one)))
+    return str(paths.resolve(path, base=base))
 
 
 def _split_fixed(glob: str) -> tuple[str, str]:

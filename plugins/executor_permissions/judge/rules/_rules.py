@@ -231,7 +231,7 @@ class RuleList:
             text = marks.expand(value) if isinstance(value, str) else "://"
             if not looks_like_url(text):
                 with suppress(ValueError):  # no file has such a name
-                    self._led[text, marks] = PathRule.of(text, marks.project, marks.home)
+                    self._led[text, marks] = PathRule.of(text, marks.project, marks.home, allows=True)
 
     def has(self, rule: str) -> bool:
         """Whether *rule* stands in this list, as written."""
