@@ -298,3 +298,23 @@ def test_a_rule_that_names_a_link_outside_of_the_project_follows_it(tmp_path):
     rules = {"arguments": {"writeFile": {"path": [f"{tmp_path}/link/"]}}}
     policy = Policy.from_dict({"whitelist": rules}, project_root=project)
     assert policy.decide("writeFile", {"path": str(elsewhere / "a.txt"), "content": ""}).verdict == "allow"
+
+
+@pytest.mark.parametrize("rule", ["conf", "confs/", "confs/*", "call"])
+@pytest.mark.parametrize("tool", ["readFile", "my_tool"])
+@pytest.mark.parametrize("verdict", ["deny", "ask"])
+def test_a_rule_that_forbids_is_about_what_its_links_led_to_when_the_policy_was_loaded(tmp_path, rule, tool, verdict):
+    project = tmp_path.resolve() / "project"
+    (project / "kept").mkdir(parents=True)
+    (project / "kept/hidden").touch()
+    (project / "conf").symlink_to("kept/hidden")
+    (project / "confs").symlink_to("kept")
+    rules = {"patterns": [f"{tool}(path=conf)"]} if rule == "call" else {"arguments": {tool: {"path": [rule]}}}
+    allowed = {"arguments": {tool: {"path": ["${project}/"]}}}
+    value = {"version": "1.1", "argumentKinds": {"my_tool": {"path": "path"}}, "whitelist": allowed}
+    policy = Policy.from_dict({**value, "blacklist" if verdict == "deny" else "ask": rules}, project_root=project)
+    for name in ("conf", "confs"):
+        (project / name).unlink()
+    (project / "conf").touch()
+    (project / "confs").mkdir()
+    assert policy.decide(tool, {"path": str(project / "kept/hidden")}).verdict == verdict

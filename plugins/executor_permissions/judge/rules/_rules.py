@@ -162,7 +162,7 @@ class RuleList:
         self._commands: list[ShellRule] = []
         self._shell: ShellIndex | None = None
         self._written: set[str] = set()
-        self._led: dict[tuple[str, Placeholders], PathRule] = {}  # where the links of allowed paths led to begin with
+        self._led: dict[tuple[str, Placeholders], PathRule] = {}  # where links led to begin with
         for section, project in sections:
             marks = places if project is None else places._replace(project=project)
             self._written.update(_rules_in(section))
@@ -226,12 +226,12 @@ class RuleList:
             self._anywhere.append((Wildcard.of(pattern.strip()), pattern))
 
     def _follow(self, values: Iterable[Any], marks: Placeholders) -> None:
-        """Find where *values* lead that may be paths: a link that is put there later is not what was allowed."""
-        for value in values if self._narrow else ():
+        """Find where *values* lead that may be paths: a link that is put there later is not what was meant."""
+        for value in values:
             text = marks.expand(value) if isinstance(value, str) else "://"
             if not looks_like_url(text):
                 with suppress(ValueError):  # no file has such a name
-                    self._led[text, marks] = PathRule.of(text, marks.project, marks.home, allows=True)
+                    self._led[text, marks] = PathRule.of(text, marks.project, marks.home, allows=self._narrow)
 
     def has(self, rule: str) -> bool:
         """Whether *rule* stands in this list, as written."""
