@@ -205,6 +205,7 @@ class CallJudge:
         """What the arguments mean besides their text: where the paths lead, and where commands run."""
         if plan.shell is not None:
             yield scene.base
+        if plan.shell is not None or plan.tool not in OURS:
             yield from _links_in(args, scene)
         for name, value in self._paths_in(plan, args):
             try:
@@ -318,7 +319,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _links_in(args: dict[str, Any], scene: Scene) -> Iterator[str]:
-    """The words of commands that lead through links, each with the end of it."""
+    """The words of commands, and of texts that may name files, that lead through links, each with the end of it."""
     words = [word for item in scalars(args) if isinstance(item, str) for word in words_of_line(item)]
     folders = folders_of_line(words, os.path.realpath(scene.base))
     for word, end in sorted(through_links(words, folders, os.path.realpath)):

@@ -85,6 +85,8 @@ def test_a_rule_for_all_that_follows_covers_an_option_in_front_as_it_does_behind
         ("rm -rf src", "src"), ("cp b.txt src/", "src"), ("curl -d @a.txt http://x.example/", "a.txt"), ("mine --out=a.txt", "a.txt"), ("scp a.txt host:", "a.txt"),
         ("echo hi > a.txt", "a.txt"), ("cat < a.txt", "a.txt"), ("tee a.txt", "a.txt"), ("cd src && echo x > a.txt", "src/a.txt"),
         ("for f in b.txt a.txt; do rm $f; done", "a.txt"),
+        ("mine -oa.txt", "a.txt"), ("mine -oa.txt | cat", "a.txt"), ("mine -Isrc", "src"), ("gcc -osrc/x b.txt", "src"), ("bash -c 'touch src/x'", "src"),
+        ("sed 's/a/b/w src/x' b.txt", "src"), ("touch {src,b.txt}/x", "src"), ("mine -o{a.txt,b.txt}", "a.txt"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("answer", ["always", "always user"])
@@ -96,6 +98,18 @@ def test_a_command_whose_file_is_a_link_by_now_is_asked_about_again(make, projec
     (project / name).symlink_to(project.parent / "outside" / ("" if name == "src" else "a.txt"))
     again = [plugin] if answer == "always" else [plugin, make()]
     assert [verdict(one, args={"command": command}) for one in again] == ["ask"] * len(again)
+
+
+@pytest.mark.parametrize(
+    "args", [{"x": "src/q"}, {"opts": {"to": "src/q"}}, {"cmd": "touch src/q"}, {"x": "--out=src/q"}]
+)
+def test_a_call_with_a_text_that_names_what_is_a_link_by_now_is_asked_about_again(make, project, args):
+    plugin = make("always user")
+    assert plugin.check_permission("mine", args)[0]
+    assert verdict(plugin, "mine", args) == "allow"
+    (project / "src").rename(project / "before")
+    (project / "src").symlink_to(project.parent / "outside")
+    assert [verdict(one, "mine", args) for one in (plugin, make())] == ["ask", "ask"]
 
 
 def test_a_link_that_was_there_when_it_was_answered_is_no_reason_to_ask_again(make, project):

@@ -11,8 +11,8 @@ from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathErr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_JOINTS = re.compile(r"[=@:,]")
-_BLANKS = re.compile(r"[\s;&|<>()'\"`=@:,]+")
+_JOINTS = re.compile(r"[\s;&|<>()'\"`=@:,{}]+")
+_GLUED = re.compile(r"-[A-Za-z](?=[^-])")  # an option whose value is right behind it: -oout/a, -Iout
 _MOST_WORDS = 200  # of a line; of a longer one the first
 _MOST_FOLDERS = 10
 
@@ -24,11 +24,13 @@ def through_links(
     The words that lead through a link from one of *folders*, each with the end of it.
 
     Args:
-        words: Those of a command; what stands behind ``=``, ``@`` or ``:`` may be a file too.
+        words: Those of a command; parts of one may be files too: ``--out=a``, ``-oa``, of a script ``touch a``.
         folders: Absolute, without links.
         real: Where an absolute path leads.
     """
-    texts = {piece for word in words for piece in (word, *_JOINTS.split(word)) if piece and len(piece) < LONGEST_PATH}
+    pieces = {piece for word in words for piece in (word, *_JOINTS.split(word))}
+    pieces.update([piece[2:] for piece in pieces if _GLUED.match(piece)])
+    texts = {piece for piece in pieces if piece and len(piece) < LONGEST_PATH}
     return frozenset(found for folder in folders if folder for text in texts for found in _followed(text, folder, real))
 
 
@@ -44,7 +46,7 @@ def _followed(text: str, folder: str, real: Callable[[str], str]) -> Iterator[tu
 
 def words_of_line(line: str) -> list[str]:
     """What may be files in a line that is remembered as a whole, whatever its grammar."""
-    return [word for word in _BLANKS.split(line)[:_MOST_WORDS] if word and word[0] != "-"]
+    return [word for word in _JOINTS.split(line)[:_MOST_WORDS] if word]
 
 
 def folders_of_line(words: Iterable[str], base: str) -> list[str]:
