@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._shell_scope import Outcome, Rules
     from executor_permissions.judge.paths._links import Links
+    from executor_permissions.judge.paths._paths import Led
     from executor_permissions.judge.rules._file_rules import FileRules
     from executor_permissions.judge.rules._limits import Limit
     from executor_permissions.judge.rules._tool_rules import Arguments
@@ -77,6 +78,7 @@ class Judge:
         origins: Mapping[tuple[str, str], str] | None = None,
         channel: Mapping[str, Any] | None = None,
         limits: Sequence[Limit] = (),
+        led: Led | None = None,
     ) -> None:
         self.places = places
         self.default = default
@@ -84,7 +86,8 @@ class Judge:
         self.channel: Mapping[str, Any] = dict(channel or {})
         self._origins = dict(origins or {})
         self._meanings = Meanings(kinds or {}, shell_tools)
-        self._lists = {name: RuleList(name, sections.get(name, ()), places.marks_of(name)) for name in LISTS}
+        self._led: Led = dict(led or {})  # first those of the policy that this one varies
+        self._lists = {name: RuleList(name, sections.get(name, ()), places.marks_of(name), self._led) for name in LISTS}
         self._plans: dict[Any, Plan] = {}
         self._calls = CallJudge(places)
         self._kept: FileRules | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge._judge import DefaultPolicy
     from executor_permissions.judge.boxes._profile import Confinement
+    from executor_permissions.judge.paths._paths import Led
 
 ENVIRONMENT_NAME = "TOOLEXEC_PERMISSIONS"
 FILE_NAME = "permissions.json"
@@ -173,7 +174,7 @@ class Policy(Judge):
         source = Source(value, added=True)
         checked(source)
         places = self.places._replace(protected=tuple(sorted({*self.places.protected, *protect})))
-        return _made((*self._sources, source), places, default or self.default)
+        return _made((*self._sources, source), places, default or self.default, self._led)
 
     @classmethod
     def load(
@@ -310,20 +311,20 @@ def build(
     return policy
 
 
-def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy) -> Policy:
+def _made(sources: Sequence[Source], places: Places, default: DefaultPolicy, led: Led | None = None) -> Policy:
     """The policy of *sources*, not yet tried on its tests. Raises PermissionConfigError."""
     trusted = [source for source in sources if source.trusted]
-    own = _merged(Policy, trusted, places, default)
+    own = _merged(Policy, trusted, places, default, led)
     if len(trusted) == len(sources):
         return own
     from executor_permissions.store._narrowed import Narrowed  # it is a Policy itself
 
-    policy = _merged(Narrowed, sources, places, default)
+    policy = _merged(Narrowed, sources, places, default, led)
     policy._own = own  # noqa: SLF001 -- as below
     return policy
 
 
-def _merged(kind: type[P], sources: Sequence[Source], places: Places, default: DefaultPolicy) -> P:
+def _merged(kind: type[P], sources: Sequence[Source], places: Places, default: DefaultPolicy, led: Led | None) -> P:
     """The rules of all *sources* in one."""
     first = sources[0]
     kinds: dict[str, dict[str, str]] = {}
@@ -342,6 +343,7 @@ def _merged(kind: type[P], sources: Sequence[Source], places: Places, default: D
             origins=origins,
             channel=first.value.get("channel", {}),
             limits=_limits(sources),
+            led=led,
         )
     except (ValueError, OSError) as error:
         raise failure(first.path, [f"{first.path or 'the policy'}: a rule cannot be used: {error}"]) from error

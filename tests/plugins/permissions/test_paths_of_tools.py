@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from executor_permissions import Policy
+from executor import ToolCall
+from executor_permissions import PermissionPlugin, Policy
 from executor_permissions.judge.paths._links import Links
 from executor_permissions.judge.paths._path_texts import may_become
 
@@ -318,3 +319,25 @@ def test_a_rule_that_forbids_is_about_what_its_links_led_to_when_the_policy_was_
     (project / "conf").touch()
     (project / "confs").mkdir()
     assert policy.decide(tool, {"path": str(project / "kept/hidden")}).verdict == verdict
+
+
+def test_a_rule_that_is_added_later_leaves_the_others_what_their_links_led_to(tmp_path):
+    project = tmp_path.resolve() / "project"
+    for folder in ("kept", "src"):
+        (project / folder).mkdir(parents=True)
+    (project / "kept/hidden").touch()
+    (project / "conf").symlink_to("kept/hidden")
+    (project / "out").mkdir()
+    lists = {
+        "blacklist": {"arguments": {"readFile": {"path": ["conf"]}}},
+        "whitelist": {"arguments": {"readFile": {"path": ["${project}/"]}, "writeFile": {"path": ["out/"]}}},
+    }
+    plugin = PermissionPlugin(policy=lists, project_root=project, home=tmp_path, state_dir=tmp_path / "state")
+    (project / "conf").unlink()
+    (project / "conf").touch()
+    (project / "out").rmdir()
+    (project / "out").symlink_to("src")
+    plugin.session.allow("pwd")
+    read = ToolCall("1", "readFile", {"path": str(project / "kept/hidden")})
+    write = ToolCall("2", "writeFile", {"path": str(project / "out/a.txt"), "content": ""})
+    assert [plugin.decide(call).verdict for call in (read, write)] == ["deny", "ask"]

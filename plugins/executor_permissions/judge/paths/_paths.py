@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from executor import paths
 from executor_permissions.judge.paths import _lexical
@@ -173,6 +173,10 @@ class PathRule(NamedTuple):
     def allows(self, place: Place) -> bool:
         """For allowing: whether both ends of a link are inside."""
         return self.matches(place.real) and (place.entry == place.real or self.matches(place.entry))
+
+
+# Where the links of rules led to begin with: by the text of each, what that is relative to, and whether it allows.
+Led: TypeAlias = dict[tuple[str, tuple[str, str], bool], PathRule]
 
 
 def _led(path: str, base: str, *, allows: bool) -> str:

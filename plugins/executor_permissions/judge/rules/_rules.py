@@ -19,6 +19,8 @@ from executor_permissions.judge.rules._values import CallPattern, ValueRule, gue
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from executor_permissions.judge.paths._paths import Led
+
 ListName = Literal["blacklist", "ask", "whitelist"]
 LISTS: tuple[ListName, ...] = ("blacklist", "ask", "whitelist")
 
@@ -150,7 +152,7 @@ class _About(NamedTuple):
 class RuleList:
     """One list of the policy; `for_tool` gives what it says about a tool."""
 
-    def __init__(self, name: ListName, sections: Iterable[Section], places: Placeholders) -> None:
+    def __init__(self, name: ListName, sections: Iterable[Section], places: Placeholders, led: Led) -> None:
         self.name = name
         self._project = places.project
         self._narrow = name == "whitelist"
@@ -162,7 +164,7 @@ class RuleList:
         self._commands: list[ShellRule] = []
         self._shell: ShellIndex | None = None
         self._written: set[str] = set()
-        self._led: dict[tuple[str, Placeholders], PathRule] = {}  # where links led to begin with
+        self._led = led
         for section, project in sections:
             marks = places if project is None else places._replace(project=project)
             self._written.update(_rules_in(section))
@@ -229,9 +231,10 @@ class RuleList:
         """Find where *values* lead that may be paths: a link that is put there later is not what was meant."""
         for value in values:
             text = marks.expand(value) if isinstance(value, str) else "://"
-            if not looks_like_url(text):
+            key = text, marks, self._narrow
+            if key not in self._led and not looks_like_url(text):
                 with suppress(ValueError):  # no file has such a name
-                    self._led[text, marks] = PathRule.of(text, marks.project, marks.home, allows=self._narrow)
+                    self._led[key] = PathRule.of(text, marks.project, marks.home, allows=self._narrow)
 
     def has(self, rule: str) -> bool:
         """Whether *rule* stands in this list, as written."""
@@ -339,7 +342,7 @@ class RuleList:
             expanded = marks.expand(value) if isinstance(value, str) else value
             text = value if isinstance(value, str) else repr(value)
             # In a whitelist a plain value is compared as a whole, its "*" too.
-            led = self._led.get((expanded, marks)) if isinstance(value, str) else None
+            led = self._led.get((expanded, marks, self._narrow)) if isinstance(value, str) else None
             entry = ValueRule(expanded, kind, marks, is_glob=not self._narrow, ours=tool in OURS, path=led)
             file.values.setdefault(argument, []).append((text, entry))
 
@@ -347,10 +350,9 @@ class RuleList:
         rules = {}
         for name, written in call.arguments.items():
             value = typed(written)
-            if isinstance(value, str):
-                value = marks.expand(value)
+            value = marks.expand(value) if isinstance(value, str) else value
             kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
-            led = self._led.get((value, marks)) if isinstance(value, str) else None
+            led = self._led.get((value, marks, self._narrow)) if isinstance(value, str) else None
             rules[name] = ValueRule(value, kind, marks, is_glob=True, ours=tool in OURS, path=led)
         anything = marks.expand(call.anything) if call.anything is not None else None
         return CallPattern(text, tool, rules, anything)
