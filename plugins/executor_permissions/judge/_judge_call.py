@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from executor import Decision
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.rules._scene import Scene
     from executor_permissions.judge.rules._tool_rules import Arguments, ToolRules
 
+_MOST_WORDS = 1000  # that may be files, of a call that runs no commands; of a longer one the first
 _VERSION_CONTROL = re.compile(r"/\.(?:git|hg|svn)(?:/|\Z)")
 _BASES = frozenset(
     "cwd workdir workingdir workingdirectory chdir root rootdir rootpath rootfolder rootdirectory base basedir basepath"
@@ -206,7 +208,7 @@ class CallJudge:
         if plan.shell is not None:
             yield scene.base
         if plan.shell is not None or plan.tool not in OURS:
-            yield from _links_in(args, scene)
+            yield from _links_in(args, scene, runs_commands=plan.shell is not None)
         for name, value in self._paths_in(plan, args):
             try:
                 place = scene.locate(value)
@@ -318,9 +320,10 @@ def _is_absolute(path: str) -> bool:
     return path[:1] in ("/", "~")
 
 
-def _links_in(args: dict[str, Any], scene: Scene) -> Iterator[str]:
+def _links_in(args: dict[str, Any], scene: Scene, *, runs_commands: bool) -> Iterator[str]:
     """The words of commands, and of texts that may name files, that lead through links, each with the end of it."""
-    words = [word for item in scalars(args) if isinstance(item, str) for word in words_of_line(item)]
-    folders = folders_of_line(words, os.path.realpath(scene.base))
+    every = (word for item in scalars(args) if isinstance(item, str) for word in words_of_line(item))
+    base, words = os.path.realpath(scene.base), list(islice(every, None if runs_commands else _MOST_WORDS))
+    folders = folders_of_line(words, base) if runs_commands else [base]
     for word, end in sorted(through_links(words, folders, os.path.realpath)):
         yield f"{word} {end}"
