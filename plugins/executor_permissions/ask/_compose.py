@@ -183,17 +183,21 @@ def _reason(decision: Decision) -> str:
 def _offered(
     policy: Policy, call: ToolCall, about: ToolCall, decision: Decision, info: CallInfo, grants: GrantView
 ) -> tuple[Offer, Trial | None]:
-    """Rules for the commands of the call, if it would run by them, and how they were tried; else the call."""
+    """Rules for the commands of the call, if they let it run and deny it, and how they were tried; else the call."""
     args, places = copy_arguments(about.arguments), policy.places
     is_shell = policy.is_shell_tool(about.name, info.kinds)
     found = offer(about.name, args, decision.parts, is_shell=is_shell, home=places.home)
-    if found.kind != "shell" or decision.method != "default":
+    if found.kind != "shell":
         return found, None
+
+    def verdict(trial: Trial) -> str:
+        return policy.decide(call.name, copy_arguments(call.arguments), info, grants=trial).verdict
+
     trial = Trial(found.rules, places, grants)
-    again = policy.decide(call.name, copy_arguments(call.arguments), info, grants=trial)
-    if again.verdict != "allow":
+    lasts = decision.method == "default"
+    if (lasts and verdict(trial) != "allow") or verdict(Trial(found.never, places, grants, "deny")) != "deny":
         return exactly(about.name, args), None
-    return found, trial
+    return found, trial if lasts else None
 
 
 def _where(bound: Bound, offered: Offer, trial: Trial, project: str) -> Bound:

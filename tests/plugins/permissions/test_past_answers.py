@@ -301,3 +301,22 @@ def test_a_path_that_a_call_names_very_often_is_compared_once(policy, monkeypatc
     rules = policy(default="allow", blacklist={"arguments": {"take": {"path": ["**/secrets/**"]}}})
     assert rules.decide("take", {"path": ["a{b,c}"] * 600}).verdict == "ask"
     assert len(compared) <= 3
+
+
+# What never to a call is kept for denies that very call.
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git ls-files | xargs wc -l --", "ls | xargs cat a.txt", "ls | timeout 5 xargs -n1 wc a.txt", "find . -name x -exec wc -l {} +", "cat a.txt > x",
+        "for f in $(ls); do cat a.txt; done", "cat a.txt", "cd src && cat a.txt", "cat $X a.txt",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("lists", [{"blacklist": {"patterns": ["*secret*"]}}, {"ask": {"patterns": ["wc *", "cat *"]}}])
+def test_what_never_was_answered_to_is_denied(make, command, lists):
+    allowed = {"whitelist": {"patterns": ["git ls-files", "ls", "cat *", "wc *", "cd *"]}}
+    plugin = make("never", {"version": "1.2", "defaultPolicy": "ask", **allowed, **lists})
+    if verdict(plugin, args={"command": command}) == "ask":
+        plugin.check_permission(SHELL, {"command": command})
+        assert verdict(plugin, args={"command": command}) == "deny"
