@@ -295,9 +295,11 @@ class Judge:
             if plan is None:
                 plan = self._plans[("file", name)] = self._plan(name, {"path": "path"})
             decision = self._decide_plain(plan, {"path": path}, scene, None, read_only=tool == "readFile")
-            parts.append(Part(path, decision.verdict, decision.rule, decision.reason, decision.method))
+            told = decision.verdict, decision.rule, decision.reason, decision.method, decision.maybe_denied
+            parts.append(Part(path, *told))
         denied = next((part for part in parts if part.verdict == "deny" and part.method != "default"), None)
-        asked = next((part for part in parts if part.verdict == "ask" and part.method == "ask_rule"), None)
+        asks = [part for part in parts if part.verdict == "ask" and part.method == "ask_rule"]
+        asked = max(asks, key=lambda part: part.maybe_denied, default=None)
         allowed = next((part for part in parts if part.verdict == "allow"), None)
         found = denied or asked or allowed or parts[0]
         if found.method == "default":

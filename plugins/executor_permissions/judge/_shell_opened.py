@@ -36,7 +36,7 @@ _NOT_ALLOWED = {
     "readFile": "it reads a file, and no rule for readFile allows that",
     "writeFile": "it writes a file, and no rule for writeFile allows that",
 }
-_BY_RULE = 2  # the severity of what a rule asks about
+_BY_RULE = 2  # the severity of what a rule asks about; more: what one of the blacklist may be about
 _MOST_OPENED = 100  # by the scripts in one command, as in one line
 
 
@@ -152,6 +152,6 @@ def _softened(part: Part) -> Iterator[Part]:
 
 
 def _severity(part: Part) -> int:
-    if part.verdict == "deny":
-        return 3
-    return {"allow": 0, "ask": _BY_RULE if part.method == "ask_rule" else 1}[part.verdict]
+    if part.verdict != "ask":
+        return 4 if part.verdict == "deny" else 0
+    return _BY_RULE + part.maybe_denied if part.method == "ask_rule" else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from executor_permissions import Policy
 from tests.plugins.permissions.test_broad_rules import LISTS, commands, judge, misjudged
 
 RULES = [
@@ -41,3 +42,18 @@ def test_a_quoted_sign_of_a_rule_is_no_redirection():
     policy = judge("blacklist", {"patterns": ["grep '>' *"]})
     assert policy.decide("runCommand", {"command": "grep '>' a"}).verdict == "deny"
     assert policy.decide("runCommand", {"command": "grep x > a"}).verdict == "allow"
+
+
+@pytest.mark.parametrize("tool", ["readFile", "listFiles", "writeFile"])
+@pytest.mark.parametrize("asked", ["/proj/", "/", "**/*"])
+def test_a_rule_that_asks_takes_nothing_from_what_one_may_forbid(tool, asked):
+    lines = ['uniq < "$X" "$(cat src/', 'tee > "$X" "$(cat src/', "cat < '$X' < a )", "cd $d; sort < .env", "sort < a$x > b$x"]  # fmt: skip
+    for rule in ({"tools": ["x"]}, {"patterns": ["* > /etc/*"]}, {"arguments": {"readFile": {"path": [".env"]}}}):
+        more = {"arguments": {tool: {"path": [asked]}}}
+        plain, asking = (
+            Policy.from_dict({"version": "1.2", "blacklist": rule, **lists}, project_root="/proj", home="/home/me")
+            for lists in ({}, {"ask": more})
+        )
+        for line in lines:
+            before, after = (one.decide("runCommand", {"command": line}) for one in (plain, asking))
+            assert (after.verdict, after.maybe_denied) >= (before.verdict, before.maybe_denied), (rule, line)
