@@ -116,7 +116,8 @@ class Opened:
         if type(target) is not str or not target:
             found = self._operands.target(target, folders, writes=redirect.writes)
             why = "where it redirects to is only known when it runs"
-            return part_of_finding(found, text) or Part(text, "ask", None, why, "default")
+            part = part_of_finding(found, text) or Part(text, "ask", None, why, "default")
+            return part if redirect.writes else part._replace(words=("<",))
         if _NETWORK_FILE.match(target):
             self._notes.hide("it opens a network connection")
             return Part(text, "ask", None, "it opens a network connection", "default")
@@ -133,7 +134,7 @@ class Opened:
         worst = max(parts, key=_severity)
         if linked and target not in NO_FILES and _severity(worst) < _BY_RULE:
             worst = Part(text, "ask", None, "a command before it may have made a link", "default")
-        return worst._replace(text=text, words=(">", *files) if redirect.writes else ())
+        return worst._replace(text=text, words=(">" if redirect.writes else "<", *files))
 
 
 def _targets(words: list[str]) -> Iterable[Redirect]:

@@ -261,6 +261,15 @@ def test_a_redirect_that_a_rule_allowed_adds_its_file(project):
     assert (profile.name, profile.writable) == ("read", (f"{project}/out.txt",))
 
 
+@pytest.mark.parametrize("version", ["1.1", "1.2"])
+def test_a_redirect_that_reads_and_a_rule_that_asks_about_the_whole_make_no_box_wider(chosen, version):
+    asks = {"patterns": ["runCommand(command=ls *)", "* < *"]}
+    for line in ("cat < a", "sort < src/a | head -n 1", "{ cat; } < a", "cat < $X", "ls -l", "ls -l | wc -l"):
+        for more in ({}, {"ask": asks}):
+            assert chosen(line, version=version, **more)[1] == "read", (line, more)
+    assert chosen("sort -o x < a", version="1.2")[1] == "project"
+
+
 def test_a_redirect_that_no_rule_allowed_is_a_program_that_writes(project):
     policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project)
     profile = profile_of(policy, "ls > /somewhere/else")

@@ -36,7 +36,7 @@ _BY_KIND: dict[str, ProfileName] = {
     "network": "network",
     "writer": "project",
 }
-_REDIRECTED = ">"  # as the first word of a part: files follow
+_WRITTEN, _READ = ">", "<"  # as the first word of a part: files follow that are redirected to, or from
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
 
 
@@ -122,13 +122,15 @@ class Confinement:
         written: list[str] = []
         parts = tuple(parts)
         for part in parts:
-            if part.words[:1] == (_REDIRECTED,):
+            if part.words[:1] == (_WRITTEN,):
                 if part.verdict == "allow" and part.rule is not None:
                     written.extend(map(os.path.realpath, part.words[1:]))
                 elif not self.older:
                     # It writes, and no rule has said where.
                     names.append(max("project", self._default or "project", key=PROFILE_NAMES.index))
                 continue
+            if part.words[:1] == (_READ,) or (not part.words and part.method == "ask_rule"):
+                continue  # a file that the shell opens, or a rule about the whole of the call: they run nothing
             words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))
         if "open" in names:
