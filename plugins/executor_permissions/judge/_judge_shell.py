@@ -249,11 +249,10 @@ class ShellJudge:
             if run.words == words:
                 continue
             inner = (run.step or step).command
-            if run.step is None:
-                own = Command(run.words, inner.text)
-                # Words that another has taken apart, or of which it does not know what becomes of them.
-                if not set(words).issuperset(run.words) or affects_by_itself(own):
-                    inner = own
+            own = Command(run.words, inner.text)
+            # Words that another has taken apart, or of which it does not know what becomes of them.
+            if not set(inner.words).issuperset(run.words) or (run.words != inner.words and affects_by_itself(own)):
+                inner = own
             if inner is not step.command and (worst is None or worst.verdict != "deny"):
                 worst = worse(worst, self._operands.found(inner, folders))
         if may_be_worse(worst) and any((run.step or step).command.stdin in _SENT for run in runs):

@@ -1,6 +1,9 @@
 """What is said of a part holds in every line that it stands in: nothing beside it makes it milder."""
 
+# ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
+
+import shlex
 
 import pytest
 
@@ -103,3 +106,17 @@ def test_what_a_program_is_told_in_an_inner_script_is_looked_through(decide, for
 def test_a_variable_that_is_set_in_an_inner_script_may_change_what_runs(decide, form, setting):
     assert decide(f"{setting}; git status").maybe_denied
     assert decide(form % f"{setting}; git status").maybe_denied
+
+
+@pytest.mark.parametrize("shell", ["bash -c", "timeout 5 sh -ec", "bash -c 'true'; env sh -c"])
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ('echo "rm -rf /" | nice python3 -', "ask"), ('timeout 5 python3 - <<< "rm -rf /"', "ask"), ("nohup nobody-knows-this rm -rf a", "ask"),
+        ("PROMPT_COMMAND='cat .env'", "deny"), ("PROMPT_COMMAND='cat .env'; ls", "deny"), ("ls; PROMPT_COMMAND='sort < .env'", "ask"),
+    ],
+)  # fmt: skip
+def test_what_a_command_of_an_inner_script_runs_in_turn_is_judged_as_it_is_outside(decide, shell, line, verdict):
+    inner = decide(f"{shell} {shlex.quote(line)}")
+    alone = decide(line)
+    assert (inner.verdict, inner.maybe_denied) == (alone.verdict, alone.maybe_denied) == (verdict, verdict == "ask")

@@ -72,10 +72,12 @@ def _all_of(step: Step, runs: Sequence[Run]) -> Iterator[tuple[Command, bool]]:
     command = step.command
     yield command, True
     for run in runs:
+        inner = command
         if run.step is not None:
-            yield run.step.command, run.certain
-        elif run.words != command.words and run.words:
-            yield Command(run.words, command.text, stdin=command.stdin, body=command.body), False
+            inner = run.step.command
+            yield inner, run.certain
+        if run.words != inner.words and run.words:
+            yield Command(run.words, inner.text, stdin=inner.stdin, body=inner.body), False
 
 
 def _writes(command: Command) -> bool:

@@ -120,8 +120,8 @@ class Runs:
             step = _fed(one, outer, script)
             if not step.command.words and (step.command.redirects or step.command.assignments):
                 yield Run(_NOTHING, certain, _NOTHING[0], step)
-            for i, run in enumerate(self._of(without_kinds(step.command), step.folders, depth + 1)):
-                yield Run(run.words, run.certain and certain, run.program, run.step if i else step)
+            for run in self._of(without_kinds(step.command), step.folders, depth + 1):
+                yield Run(run.words, run.certain and certain, run.program, run.step or step)
 
 
 def _fed(step: Step, outer: Command, script: str) -> Step:
