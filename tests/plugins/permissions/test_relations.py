@@ -9,15 +9,17 @@ import threading
 
 import pytest
 
-from tests.plugins.permissions.relations import hold
+from tests.plugins.permissions.relations import answered, hold
 from tests.plugins.permissions.relations.draw import command, policies, project_in
 
 SEED, PARTS = 14, 8
 
 
 @pytest.fixture
-def place(tmp_path):
-    return project_in(tmp_path)
+def place(tmp_path, monkeypatch):
+    root, home = project_in(tmp_path)
+    monkeypatch.chdir(root)
+    return root, home
 
 
 @pytest.fixture
@@ -27,7 +29,8 @@ def made(place):
 
 def numbers(count):
     """The size of a test in its short form, and each seed of the long one, of thirty times the size."""
-    long = [pytest.param(seed, 30 * count, marks=pytest.mark.long) for seed in range(PARTS)]
+    marks = pytest.mark.long, pytest.mark.timeout(3600)
+    long = [pytest.param(seed, 30 * count, marks=marks) for seed in range(PARTS)]
     return pytest.mark.parametrize(("seed", "count"), [(SEED, count), *long])
 
 
@@ -49,6 +52,31 @@ def test_a_further_rule_makes_nothing_milder_and_one_to_allow_nothing_stricter(p
 @numbers(400)
 def test_the_box_of_a_line_is_no_narrower_and_gives_no_more_than_those_of_its_parts(made, seed, count):
     assert list(hold.boxed(random.Random(seed), made, count)) == []
+
+
+@numbers(100)
+def test_what_was_always_allowed_is_allowed_again_and_nothing_that_was_not_shown(tmp_path, made, seed, count):
+    assert list(answered.always(random.Random(seed), made, tmp_path / "state", count)) == []
+
+
+@numbers(100)
+def test_what_was_never_allowed_is_denied_in_every_form_and_nothing_is_milder(tmp_path, made, seed, count):
+    assert list(answered.never(random.Random(seed), made, tmp_path / "state", count)) == []
+
+
+@numbers(300)
+def test_a_list_of_words_is_judged_as_the_line_of_them(made, seed, count):
+    assert list(hold.by_words(random.Random(seed), made, count)) == []
+
+
+@numbers(8)
+def test_a_folder_is_the_same_however_it_is_entered(place, seed, count):
+    assert list(hold.elsewhere(random.Random(seed), *place, count)) == []
+
+
+@numbers(8)
+def test_a_file_of_a_project_that_nobody_has_trusted_makes_nothing_milder(place, seed, count):
+    assert list(hold.narrowed(random.Random(seed), *place, count)) == []
 
 
 def link_for_file(root):

@@ -17,6 +17,7 @@ A line is at least as severe as each of its parts alone, but where a part legiti
 # ruff: noqa: E501 -- tables of forms: a line each
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from copy import deepcopy
@@ -24,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor_permissions import Policy
 from executor_permissions.judge.bash import _shell
+from executor_permissions.judge.rules._scene import CallInfo
+from executor_permissions.store._load import load_effective
 from tests.plugins.permissions.relations.draw import POLICIES, command
 
 if TYPE_CHECKING:
@@ -69,6 +72,11 @@ def severity(decision: Decision) -> int:
     return 4 if decision.verdict == "deny" else 0
 
 
+def is_one(text: str) -> bool:
+    """Whether it is one command that other programs may run."""
+    return not _NOT_ONE.search(text) and not _OF_THE_SHELL.match(text)
+
+
 def judged(policy: Policy, text: str) -> Decision:
     return policy.decide("runCommand", {"command": text})
 
@@ -90,8 +98,8 @@ def lines(pick: random.Random, made: Mapping[str, Policy], count: int) -> Iterat
         if _COMMENT.search(one + other):
             continue
         whole = judged(made[name], line)
-        understood = is_understood(one) and is_understood(other)
-        for part in (one, other) if understood else (one, other) if not is_understood(line) else ():
+        understood = is_understood(one) and is_understood(other) and is_understood(line)
+        for part in (one, other) if understood or not is_understood(line) else ():
             alone = judged(made[name], part)
             if part == other and severity(whole) < severity(alone) and CHANGES_THE_SHELL.search(one):
                 continue
@@ -198,3 +206,66 @@ def boxed(pick: random.Random, made: Mapping[str, Policy], count: int) -> Iterat
             more = set(getattr(whole, field)).difference(*(getattr(box, field) for box in parts if box is not None))
             if more:
                 yield name, one, other, field, more
+
+
+def by_words(pick: random.Random, made: Mapping[str, Policy], count: int) -> Iterator[object]:
+    """Lists of words that are judged otherwise than the line that a shell reads them out of."""
+    for _ in range(count):
+        try:
+            words = shlex.split(command(pick))
+        except ValueError:
+            continue
+        line = shlex.join(words)
+        if not words or not words[0] or "=" in words[0] or _OF_THE_SHELL.match(line) or not is_understood(line):
+            continue
+        name = pick.choice(sorted(made))
+        by_line = judged(made[name], line)
+        by_list = made[name].decide("runCommand", {"argv": words}, argument_kinds={"command": "shell", "argv": "argv"})
+        # Whether a word is one of the policy's own files is asked of a list as of any argument, more broadly.
+        milder = severity(by_list) < severity(by_line)
+        if milder or (severity(by_list) > severity(by_line) and "toolexec" not in line):
+            yield name, line, by_line.verdict, by_line.reason, by_list.verdict, by_list.reason
+
+
+def elsewhere(pick: random.Random, root: Path, home: Path, rounds: int) -> Iterator[object]:
+    """Commands that are judged otherwise where a folder is entered by ``cwd``, by ``cd``, or by the program itself."""
+    for _ in range(rounds):
+        name, folder = pick.choice(sorted(POLICIES)), pick.choice(["src", "docs", "secrets", "src/gen", "out", "."])
+        policy = Policy.from_dict(POLICIES[name], project_root=root, home=home)
+        for text in (command(pick) for _ in range(40)):
+            if not is_understood(text) or "#" in text:
+                continue
+            given = {"command": text, "cwd": folder}
+            by_cwd, by_path = (
+                policy.decide("runCommand", {**given, "cwd": each}) for each in (folder, str(root / folder))
+            )
+            started = policy.decide("runCommand", {"command": text}, CallInfo(str(root / folder)))
+            by_cd = judged(policy, f"cd {folder} && {{ {text}\n}}")
+            if severity(by_cwd) != severity(by_path):
+                yield name, "absolute", folder, text, by_cwd.reason, by_path.reason
+            if (
+                severity(by_cwd) != severity(started) and "*secret*" not in by_cwd.reason
+            ):  # that is in the folder's name
+                yield name, "started", folder, text, by_cwd.verdict, by_cwd.reason, started.verdict, started.reason
+            if severity(by_cd) < severity(by_cwd):
+                yield name, "cd", folder, text, by_cwd.verdict, by_cwd.reason, by_cd.verdict, by_cd.reason
+
+
+def narrowed(pick: random.Random, root: Path, home: Path, rounds: int) -> Iterator[object]:
+    """Commands that a project's own file, whatever it says, makes milder while nobody has trusted it."""
+    user = home / "permissions.json"
+    for _ in range(rounds):
+        one, other = (deepcopy(dict(POLICIES[pick.choice(sorted(POLICIES))])) for _ in range(2))
+        section: dict[str, Any] = other.setdefault(pick.choice(["blacklist", "ask", "whitelist"]), {})
+        section.setdefault("patterns", []).append(pick.choice(RULES))
+        section.setdefault("arguments", {}).setdefault("readFile", {}).setdefault("path", []).append(pick.choice(FILES))
+        user.write_text(json.dumps(one))
+        own = root / ".toolexec/permissions.json"
+        own.unlink(missing_ok=True)
+        plain = load_effective(user, root, home=home)
+        own.write_text(json.dumps(other))
+        both = load_effective(user, root, home=home)
+        for line in (command(pick) for _ in range(40)):
+            before, after = judged(plain, line), judged(both, line)
+            if severity(after) < severity(before):
+                yield one, other, line, before.verdict, before.reason, after.verdict, after.reason
