@@ -113,7 +113,7 @@ def test_a_variable_that_is_set_in_an_inner_script_may_change_what_runs(decide, 
     ("line", "verdict"),
     [
         ('echo "rm -rf /" | nice python3 -', "ask"), ('timeout 5 python3 - <<< "rm -rf /"', "ask"), ("nohup nobody-knows-this rm -rf a", "ask"),
-        ("PROMPT_COMMAND='cat .env'", "deny"), ("PROMPT_COMMAND='cat .env'; ls", "deny"), ("ls; PROMPT_COMMAND='sort < .env'", "ask"),
+        ("PROMPT_COMMAND='cat .env'", "deny"), ("PROMPT_COMMAND='cat .env'; ls", "deny"),
     ],
 )  # fmt: skip
 def test_what_a_command_of_an_inner_script_runs_in_turn_is_judged_as_it_is_outside(decide, shell, line, verdict):
