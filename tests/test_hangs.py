@@ -17,7 +17,31 @@ SECONDS = 20.0  # nothing here takes long; a test that hangs fails by this
 
 
 @pytest.fixture
-def hang():
+def waiting():
+    """Makes executors with a tool that waits until it is told to stop, and has a function called then."""
+    made = []
+
+    def make(**options):
+        executor = ToolExecutor(tasks=TaskManager(), **options)
+        executor.on_cancel = lambda: None
+        executor.started = threading.Semaphore(0)
+
+        def wait(args):
+            current_call().token.on_cancel(executor.on_cancel)
+            executor.started.release()
+            current_call().wait(None)
+
+        executor.register("wait", wait)
+        made.append(executor)
+        return executor
+
+    yield make
+    for executor in made:
+        executor.shutdown(cancel=True)
+
+
+@pytest.fixture
+def hang(waiting):  # which ends its executors when nothing hangs any more
     """A function that comes back at the end of the test only; `hang.entered` is set once it is called."""
     never = threading.Event()
 
@@ -40,23 +64,8 @@ def result_of(fn):
     return found[0]
 
 
-def executor_with_waiting(**options):
-    """With a tool that waits until it is told to stop, and has a function called then."""
-    executor = ToolExecutor(tasks=TaskManager(), **options)
-    executor.on_cancel = lambda: None
-    executor.started = threading.Semaphore(0)
-
-    def wait(args):
-        current_call().token.on_cancel(executor.on_cancel)
-        executor.started.release()
-        current_call().wait(None)
-
-    executor.register("wait", wait)
-    return executor
-
-
-def test_a_tools_function_for_its_stop_holds_up_nobody_who_stops_it(hang):
-    executor = executor_with_waiting()
+def test_a_tools_function_for_its_stop_holds_up_nobody_who_stops_it(hang, waiting):
+    executor = waiting()
     executor.on_cancel = hang
     made = ToolCall("1", "wait", {})
     future = executor.submit(made, timeout=SECONDS)
@@ -67,8 +76,8 @@ def test_a_tools_function_for_its_stop_holds_up_nobody_who_stops_it(hang):
 
 
 @pytest.mark.parametrize("told", ["on_done", "subscriber", "callback"])
-def test_who_is_told_of_a_stop_holds_up_neither_other_stops_nor_the_shutdown(hang, told):
-    executor = executor_with_waiting()
+def test_who_is_told_of_a_stop_holds_up_neither_other_stops_nor_the_shutdown(hang, told, waiting):
+    executor = waiting()
     if told == "subscriber":
         executor.tasks.subscribe(hang)
     elif told == "callback":
@@ -158,7 +167,7 @@ def test_a_log_handler_may_add_to_the_output_that_cannot_be_written(tmp_path, mo
         tasks.close()
 
 
-def test_names_of_resources_that_cannot_be_compared_hold_up_nobody(hang):
+def test_names_of_resources_that_cannot_be_compared_hold_up_nobody(hang, waiting):
     class Odd(str):
         __slots__ = ()
         __hash__ = str.__hash__
@@ -166,7 +175,7 @@ def test_names_of_resources_that_cannot_be_compared_hold_up_nobody(hang):
         def __eq__(self, other):
             return hang()
 
-    executor = executor_with_waiting()
+    executor = waiting()
     for name, resource in (("odd", Odd("a")), ("plain", "a"), ("other", "b")):
         fn = executor.get_tool("wait").tool.fn if name == "odd" else lambda _: "done"
         executor.register(name, fn, resources=lambda _, resource=resource: [resource])
@@ -180,7 +189,7 @@ def test_names_of_resources_that_cannot_be_compared_hold_up_nobody(hang):
     executor.shutdown()
 
 
-def test_progress_that_cannot_be_compared_holds_up_no_task(hang):
+def test_progress_that_cannot_be_compared_holds_up_no_task(hang, waiting):
     class Odd(float):
         __slots__ = ()
         __hash__ = float.__hash__
@@ -190,7 +199,7 @@ def test_progress_that_cannot_be_compared_holds_up_no_task(hang):
 
         __ne__ = __eq__
 
-    executor = executor_with_waiting()
+    executor = waiting()
     calls = []
 
     def work(args):
