@@ -342,9 +342,12 @@ class RuleList:
             expanded = marks.expand(value) if isinstance(value, str) else value
             text = value if isinstance(value, str) else repr(value)
             # In a whitelist a plain value is compared as a whole, its "*" too.
-            led = self._led.get((expanded, marks, self._narrow)) if isinstance(value, str) else None
-            entry = ValueRule(expanded, kind, marks, is_glob=not self._narrow, ours=tool in OURS, path=led)
+            entry = self._rule(expanded, kind, marks, is_glob=not self._narrow, ours=tool in OURS)
             file.values.setdefault(argument, []).append((text, entry))
+
+    def _rule(self, value: Any, kind: str | None, marks: Placeholders, *, is_glob: bool, ours: bool) -> ValueRule:
+        led = self._led.get((value, marks, self._narrow)) if isinstance(value, str) else None
+        return ValueRule(value, kind, marks, is_glob=is_glob, ours=ours, path=led)
 
     def _call(self, text: str, tool: str, call: Call, kinds: Mapping[str, str], marks: Placeholders) -> CallPattern:
         rules = {}
@@ -352,8 +355,7 @@ class RuleList:
             value = typed(written)
             value = marks.expand(value) if isinstance(value, str) else value
             kind = kinds.get(name) or guess_kind(name, (value,) if isinstance(value, str) else ())
-            led = self._led.get((value, marks, self._narrow)) if isinstance(value, str) else None
-            rules[name] = ValueRule(value, kind, marks, is_glob=True, ours=tool in OURS, path=led)
+            rules[name] = self._rule(value, kind, marks, is_glob=True, ours=tool in OURS)
         anything = marks.expand(call.anything) if call.anything is not None else None
         return CallPattern(text, tool, rules, anything)
 
@@ -368,9 +370,7 @@ def shell_rule(text: str, places: Placeholders, *, prefix: bool = False) -> Shel
     Raises:
         ValueError: A quote in it is not closed.
     """
-    from executor_permissions.judge.rules._tokens import (
-        TokenPattern,  # with the words of commands, for those with patterns
-    )
+    from executor_permissions.judge.rules._tokens import TokenPattern  # slow to import, and not always needed
 
     groups: list[list[str]] = [[]]
     for token in tokenize(text):

@@ -106,21 +106,31 @@ def is_case_of(rule: str, part: str, home: str) -> bool:
     return False
 
 
-def always(pick: random.Random, made: Mapping[str, Policy], state: Path, count: int) -> Iterator[object]:
-    """Commands that are asked about again, and others that are allowed without being a case of what was shown."""
+def _answered(
+    pick: random.Random, made: Mapping[str, Policy], state: Path, count: int, word: str
+) -> Iterator[tuple[str, Policy, str, str, PermissionPlugin, Path]]:
+    """Commands that were asked about and answered by *word*, in one of its scopes, where that was kept."""
     for number in range(count):
         name, text = pick.choice(sorted(made)), command(pick)
-        policy = made[name]
-        if judged(policy, text).verdict != "ask":
+        if judged(made[name], text).verdict != "ask":
             continue
-        scope = pick.choice(["always", "always project", "always user"])
+        scope = pick.choice([word, f"{word} project", f"{word} user"])
         folder = state / str(number)
-        plugin, person = plugin_of(policy, folder, scope)
+        plugin, _ = plugin_of(made[name], folder, scope)
         plugin.check_permission(ONE, {"command": text})
-        kept = plugin.grants.all()
-        if not kept:
-            continue
-        rules = [grant.rule for grant in kept if grant.kind == "shell"]
+        if plugin.grants.all():
+            yield name, made[name], text, scope, plugin, folder
+
+
+def _commands_of(plugin: PermissionPlugin) -> list[str]:
+    """The rules about commands that it has kept."""
+    return [grant.rule for grant in plugin.grants.all() if grant.kind == "shell"]
+
+
+def always(pick: random.Random, made: Mapping[str, Policy], state: Path, count: int) -> Iterator[object]:
+    """Commands that are asked about again, and others that are allowed without being a case of what was shown."""
+    for name, policy, text, scope, plugin, folder in _answered(pick, made, state, count, "always"):
+        rules = _commands_of(plugin)
         every = [plugin, *([plugin_of(policy, folder, "no")[0]] if scope != "always" else [])]
         again = [said(one, text) for one in every]
         if [one.verdict for one in again] != ["allow"] * len(every) and _BOXES not in again[-1].reason:
@@ -148,19 +158,8 @@ def always(pick: random.Random, made: Mapping[str, Policy], state: Path, count: 
 
 def never(pick: random.Random, made: Mapping[str, Policy], state: Path, count: int) -> Iterator[object]:
     """Forms of a command that was forbidden which are not denied, and other commands that became milder."""
-    for number in range(count):
-        name, text = pick.choice(sorted(made)), command(pick)
-        policy = made[name]
-        if judged(policy, text).verdict != "ask":
-            continue
-        scope = pick.choice(["never", "never project", "never user"])
-        folder = state / str(number)
-        plugin, _ = plugin_of(policy, folder, scope)
-        plugin.check_permission(ONE, {"command": text})
-        kept = plugin.grants.all()
-        if not kept:
-            continue
-        rules = [grant.rule for grant in kept if grant.kind == "shell"]
+    for name, policy, text, scope, plugin, folder in _answered(pick, made, state, count, "never"):
+        rules = _commands_of(plugin)
         one = plugin_of(policy, folder, "no")[0] if scope != "never" else plugin
         forms = forms_of(pick, text) if rules and is_understood(text) and "#" not in text else []
         for form in (text, *forms):
