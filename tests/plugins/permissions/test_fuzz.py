@@ -61,7 +61,7 @@ def judged(policy, tool, args, kinds=None):
 
 PIECES = ["a", "a;", "a|", "a&&", "(", ")", "{ ", "}", "$(", "${", "$((", "`", "'", '"', "<<E ", "<<<", "[[ ", "case a in ", "if ",
           "for x in ", "while ", "do ", "a=(", "! ", "@(", "#", "\\", "\n", "*", "<(", ">(", "((", "function f ", "f() ", "a<<E\n",
-          "\r", "\x00", "é", "\u202e", "\ud800", "coproc ", "time ", "env ", "npx ", "sudo\t", "a b ", "A=b ", "select x in ", "|&", ">",
+          "\r", "\x00", "é", "\u202e", "\ud800", "coproc ", "time ", "env ", "npx ", "sudo\t", "a b ", "AB=c ", "select x in ", "|&", ">",
           "2>&1 ", "eval ", "watch ", "ssh h ", "env -S ", "{a,b}", "$'", '$"', "~", "=", ";;", "esac ", "fi ", "done ", "timeout 1 ", "xargs ", "bash -c '"]  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_what_is_handed_on_by_others_or_shown_is_asked(verdict):
         ("if [[ -f a && -d b ]]; then ls; fi", ": it has a [[ ]] test, which no rule can allow"),
         ("diff <(git show HEAD:a) b", ": it has a process substitution, which no rule can allow"),
         ("cat <<E\ntoday $(date)\nE", ": it has a here-document with expansions in it, which no rule can allow"),
-        ('ls; echo "${x:-y}"', ": it has the expansion '${x:-y}', which no rule can allow"),
+        ('ls; echo "${x:=y}"', ": it has the expansion '${x:=y}', which no rule can allow"),
         ("echo $((i+1))", ": it has the expansion '$((i+1))', which no rule can allow"),
         (
             "f() { ls; }; f",
@@ -115,8 +115,8 @@ def test_of_what_is_not_understood_that_is_told_and_no_guess_about_its_commands(
             "xargs cat: xargs hands 'cat' words that only the running shell knows, and no rule spells it out",
         ),
         (
-            "F=a; cat $F",
-            "F=a: it sets the variable F, which programs may know; a name in small letters is the script's own",
+            "CC=a; cat $CC",
+            "CC=a: it sets the variable CC, which programs may know; a name in small letters is the script's own",
         ),
         (". x && ls", ". x: it may change anything in this shell, and so what every command behind it does"),
     ],
@@ -184,3 +184,37 @@ def test_a_variable_that_changes_nothing_may_be_exported(verdict):
         "CI=../x",
     )
     assert not_all(verdict, (f"export {one}; make" for one in unsafe), "asked") == set()
+
+
+def test_what_stands_instead_of_a_variable_is_read_and_what_is_taken_from_it_is_not(verdict):
+    allowed = (
+        'echo "${HOME:-none}" "${USER:-nobody}"',
+        "x=a.txt; cat ${x:-b.txt}",
+        "x=a.txt; cat ${x:+b.txt}",
+        'for f in src/*.py; do echo "${f##*/} ${f%.py}"; done',
+        "d=src; ls ${d-tests}",
+    )
+    asked = (
+        "x=a.txt; cat ${x:-.env}",
+        "cat ${x:-a.txt}",  # it may be set
+        "cat ${x:+.env}",
+        "x=.env.py; cat ${x%.py}",
+        "x=xrm; ${x#x} a.txt",
+        "x=a; ${x:+rm} -rf b",
+        "x=a; ls ${x:=b}",
+        "ls ${x:-$(evil)}",
+        "x=a; git log ${x:+--output=b}",
+        "CC=a; make ${CC:-b}",
+    )
+    assert not_all(verdict, allowed, "allow") == set()
+    assert not_all(verdict, asked, "asked") == set()
+
+
+def test_a_script_may_have_variables_in_capitals_that_no_program_knows(verdict):
+    names = ("F", "N", "FILE", "FILES", "DIR", "SRC", "NAME", "COUNT", "BRANCH", "PATTERN")
+    used = ("{0}=a.txt; cat ${0}", '{0}=a.txt && grep -n x "${0}"', "for {0} in a.txt b.txt; do cat ${0}; done")
+    known = ("CC", "LD", "AR", "PS1", "PS4", "IFS", "PATH", "HOME", "ENV", "SHELL", "EDITOR", "PAGER", "MAKEFLAGS",
+             "LD_PRELOAD", "BASH_ENV", "GIT_DIR", "FILES_FROM", "DIRSTACK", "NODE_OPTIONS", "FN", "SRCS")  # fmt: skip
+    assert not_all(verdict, (one.format(name) for one, name in product(used, names)), "allow") == set()
+    assert not_all(verdict, (one.format(name) for one, name in product(used, known)), "asked") == set()
+    assert not_all(verdict, (f"{name}=.env; cat ${name}" for name in names), "asked") == set()

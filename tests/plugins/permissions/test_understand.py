@@ -100,7 +100,7 @@ def test_nesting_that_the_callers_stack_has_no_room_for_is_too_deep(monkeypatch)
         understand("a")
 
 
-UNREADABLE = ["a (", "f() { a; }", "a=(1)", "a $((1<<2))", "[[ a ]]", "a <(b)", "a $'b'", "a ${b:-c}", "((a))", "coproc a", "a <<E\n$x\nE", "a[1]=2", "[ a && b ]"]  # fmt: skip
+UNREADABLE = ["a (", "f() { a; }", "a=(1)", "a $((1<<2))", "[[ a ]]", "a <(b)", "a $'b'", "a ${b:=c}", "a ${b:-$c}", "a ${b/c/d}", "((a))", "coproc a", "a <<E\n$x\nE", "a[1]=2", "[ a && b ]"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [*UNREADABLE, "a" + " | b" * 200 + " ("])

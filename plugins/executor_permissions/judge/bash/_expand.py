@@ -214,7 +214,8 @@ class Expander:
         if type(piece) is Arithmetic:
             return (number_of(piece.text),)
         if type(piece) is Variable:
-            return state.lookup(piece.name, self._home)
+            values = state.lookup(piece.name, self._home)
+            return _altered(values, piece, self._written(word)) if piece.operator else values
         if type(piece) is Tilde:
             return self._tilde(piece, at, word, state)
         if type(piece) is Substitution:
@@ -270,6 +271,15 @@ class Expander:
             fields = _split(word, values) if splits else ["".join(values)]
             return [Glob(field) for field in fields] if Number not in kinds else [PublicWords(self._written(word))]
         return [Number("".join(values))]
+
+
+def _altered(values: Values, piece: Variable, written: str) -> Values:
+    """What ``${x:-y}`` may become where *values* are those of its variable, which need not be set; and ``${x%y}``."""
+    if piece.operator.endswith("-"):
+        return bounded((*values, piece.operand))
+    if piece.operator.endswith("+"):
+        return bounded(("", piece.operand))
+    return (merged((*values, PublicWord(written))),)
 
 
 def number_of(written: str) -> str:

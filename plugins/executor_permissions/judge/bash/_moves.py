@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from executor_permissions.judge.paths._links import Links
 
 # Variables that a script may have for itself: no program knows them by these names.
-OWN_VARIABLE = re.compile(r"(?!npm_|pip_|histchars\Z|[a-z0-9_]*_proxy\Z)[a-z][a-z0-9_]*\Z")
+OWN_VARIABLE = re.compile(
+    r"(?:(?!npm_|pip_|histchars\Z|[a-z0-9_]*_proxy\Z)[a-z][a-z0-9_]*"
+    r"|[A-Z]|FILES?|DIRS?|SRC|DEST|NAME|COUNT|TOTAL|RESULT|BRANCH|COMMIT|PATTERN|START|END)\Z"
+)
 REACHING_ALL = frozenset(". source eval trap enable".split())  # they run a text in this shell
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 READ_VALUES = frozenset("-d -i -n -N -p -t -u".split())

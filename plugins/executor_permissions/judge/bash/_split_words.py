@@ -32,6 +32,8 @@ _TILDE = re.compile(r"~[A-Za-z0-9_.+-]*+(?=[/ \t\n;|&)]|\Z)")
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 # "$$" in front of these is taken for another expansion by a part of bash.
 _PARAMETER = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|([?#])|(\$)(?![({{\['\"$#])|\{{(PIPESTATUS)\[[0-9]\]\}})")
+# What is there instead of a value, or is taken from it, is literal.
+_ALTERED = re.compile(rf"\$\{{({_NAME})(?:(:?[-+])([A-Za-z0-9_./:@%+,-]*+)|(%%?|##?)([A-Za-z0-9_./:@+,*?-]++))\}}")
 _EXPANSION = re.compile(r"\$\{[^{}\n]{1,40}\}|\$\(\([^()\n]{1,40}\)\)")  # as it is shown to a person
 _ARITHMETIC = re.compile(r"\$\(\([0-9 +*/%-]++\)\)")
 _PLAIN_DOLLAR = re.compile(rf"\${DELIMITER}")
@@ -237,6 +239,11 @@ class WordSplitter:
         if match is not None:
             self.at = match.end()
             pieces.append(Variable(match[match.lastindex or 0], quoted))
+            segments.add(at, self.at, "v")
+        elif (altered := _ALTERED.match(self.text, at, self.end)) is not None:
+            self.at = altered.end()
+            name, *rest = filter(None, altered.groups(""))
+            pieces.append(Variable(name, quoted, *rest))
             segments.add(at, self.at, "v")
         elif (number := _ARITHMETIC.match(self.text, at, self.end)) is not None:
             self.at = number.end()

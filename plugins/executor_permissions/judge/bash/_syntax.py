@@ -33,10 +33,16 @@ class Variable(NamedTuple):
     ``$name`` or ``${name}``, or one of ``$?``, ``$#``, ``$$`` (with the names ``?``, ``#``, ``$``).
 
     Not quoted, it may become no word, one or many.
+
+    Attributes:
+        operator: Of ``${name:-text}`` it is ``:-``: the text instead of it, or of ``${name%text}`` ``%``: it without.
+        operand: The text, every character of which stands for itself, but for ``*`` and ``?`` of what is taken away.
     """
 
     name: str
     quoted: bool
+    operator: str = ""
+    operand: str = ""
 
 
 class Arithmetic(NamedTuple):

@@ -58,6 +58,7 @@ _EXPANSIONS = (
     ["$", "special_variable_name"],
     ["${", "variable_name", "}"],
 )
+_INSTEAD, _TAKEN = frozenset({"-", ":-", "+", ":+"}), frozenset({"%", "%%", "#", "##"})
 _OF_AN_ARRAY = ["${", "subscript", "}"]
 _STATUS = re.compile(rb"\$\{PIPESTATUS\[[0-9]\]\}")
 
@@ -140,7 +141,8 @@ class _TreeReader:
                 self._parts(child, depth, parts)
         elif kind in ("simple_expansion", "expansion"):
             kinds = [child.type for child in node.children]
-            if kinds not in _EXPANSIONS and not (kinds == _OF_AN_ARRAY and self._is_status(start, node.end_byte)):
+            known = kinds in _EXPANSIONS or _is_altered(kinds)
+            if not known and not (kinds == _OF_AN_ARRAY and self._is_status(start, node.end_byte)):
                 raise UnreadableTreeError(kind)
             parts.add(start, node.end_byte, "v")
         elif kind == "command_substitution":
@@ -266,6 +268,14 @@ class _TreeReader:
             if gap.strip(b" \t") == b"-" and gap[0] in b" \t" and gap[-1] in b" \t":
                 at = start + gap.index(b"-")
                 self.marks.append((at, at + 1, "word", depth, "u"))
+
+
+def _is_altered(kinds: list[str]) -> bool:
+    """Whether it is ``${x:-y}`` or ``${x%y}``, and its text one node: what that may hold is the splitter's to say."""
+    if kinds[:2] != ["${", "variable_name"] or kinds[-1] != "}" or len(kinds) not in (4, 5):
+        return False
+    operator, text = kinds[2], kinds[3:-1]
+    return (operator in _INSTEAD and text in ([], ["word"], ["number"])) or (operator in _TAKEN and text == ["regex"])
 
 
 _SPECIAL = {
