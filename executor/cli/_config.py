@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.cli._errors import CliError
 from executor.ownfiles import keep_own
+from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,9 +62,7 @@ def config_path() -> Path:
     named = os.environ.get("TOOLEXEC_CONFIG")
     if named:
         return Path(named).expanduser().absolute()
-    import platformdirs
-
-    return platformdirs.user_config_path("toolexec", appauthor=False) / "config.toml"
+    return own_folder("config") / "config.toml"
 
 
 def load() -> Config:

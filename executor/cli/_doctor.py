@@ -16,6 +16,7 @@ from click.exceptions import Exit
 from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import ExitCode
 from executor.errors import PluginError
+from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,11 +142,9 @@ def _permissions() -> Finding:
 
 
 def _folders() -> Iterator[Finding]:
-    import platformdirs
-
     from executor.cli._config import config_path
 
-    state = platformdirs.user_state_path("toolexec", appauthor=False)
+    state = own_folder("state")
     yield _folder("state folder", state)
     for below in ("output", "owners"):
         if os.path.lexists(state / below):
@@ -197,12 +196,10 @@ def _write(folder: Path) -> OSError | None:
 
 def _tasks() -> Finding:
     """Whether the store of background tasks can be used, and whether threads are still at work on what was given up."""
-    import platformdirs
-
     from executor.errors import ExecutorUnavailableError
     from executor.tasks import TaskManager
 
-    if not os.path.lexists(platformdirs.user_state_path("toolexec", appauthor=False) / "tasks.db"):
+    if not os.path.lexists(own_folder("state") / "tasks.db"):
         return Finding("tasks", "ok", "there is none")
     tasks = TaskManager.open()
     try:

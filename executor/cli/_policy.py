@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
+from executor.ownfolders import own_folder
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
@@ -55,12 +56,10 @@ def make_plugin(session: str = "") -> Any:
 
 def _policy_without_plugin() -> Path | None:
     """A policy file that holds, or would."""
-    import platformdirs
-
     named = os.environ.get(ENVIRONMENT_NAME)
     if named:
         return Path(named)
-    own = platformdirs.user_config_path("toolexec", appauthor=False) / "permissions.json"
+    own = own_folder("config") / "permissions.json"
     here = Path.cwd()
     projects = (folder / ".toolexec" / "permissions.json" for folder in (here, *here.parents))
     return next((path for path in (own, *projects) if os.path.lexists(path)), None)

@@ -18,6 +18,7 @@ from executor.cli._app import App, pass_app
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
 from executor.cli._render import is_terminal
+from executor.ownfolders import home_folder, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -197,15 +198,13 @@ def _enter(app: App, project: str | None) -> None:
         except OSError as error:
             raise CliError(f"--project {project}: {error.strerror}") from error
         return
-    here, home = Path.cwd(), Path.home()
+    here, home = Path.cwd(), home_folder()
     if here == home or here in home.parents:  # of which `${project}` is none, see docs/permissions.md
         app.screen.note(f"{here} is no project: rules about one allow nothing here; --project names one")
 
 
 def _state_folder() -> Path:
-    import platformdirs
-
-    return platformdirs.user_state_path("toolexec", appauthor=False)
+    return own_folder("state")
 
 
 def _made(app: App, principal: str, how: How) -> ToolExecutor:

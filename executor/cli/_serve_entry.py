@@ -19,6 +19,7 @@ import click
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
 from executor.interpreter import WITHOUT, interpreter
+from executor.ownfolders import home_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,8 +116,8 @@ def hosts_without() -> list[str]:
     """The assistants that seem to be installed here, and whose file can be written and has no entry of ours."""
     found = []
     for host, kind in _JSON.items():
-        path = kind.path(Path.home())
-        if not (path.exists() or (path.parent.exists() and path.parent != Path.home())):
+        path = kind.path(home_folder())
+        if not (path.exists() or (path.parent.exists() and path.parent != home_folder())):
             continue
         try:
             told = json.loads(_read(path) or "{}")
@@ -147,7 +148,7 @@ def _text(value: object) -> str:
 def _rewrite(app: App, host: str, words: list[str] | None, *, yes: bool) -> None:
     """Put the entry into the file of *host*; None: take it out."""
     kind = _JSON[host]
-    path = kind.path(Path.home())
+    path = kind.path(home_folder())
     before = _read(path)
     told = json.loads(before or "{}")
     servers = told.setdefault(kind.key, {})

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from executor.mcp._values import Listing
+from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
@@ -21,9 +22,7 @@ FORM = 1  # changes when the files' form does; older ones are then not read
 
 def default_folder() -> Path:
     """``mcp`` in the user's cache folder."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("toolexec", appauthor=False) / "mcp"
+    return own_folder("cache") / "mcp"
 
 
 class ListingCache:

@@ -19,6 +19,7 @@ from executor._regular import read_regular
 from executor.mcp._binding import why_bound
 from executor.mcp._foreign import Foreign, translated
 from executor.mcp._values import FIRST_START_SECONDS, START_SECONDS, ServerConfig, Transport
+from executor.ownfolders import home_folder
 from executor.values._profile import PROFILE_NAMES
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ class Expander:
         self._places = {
             "workspaceFolder": str(folder),
             "workspaceFolderBasename": folder.name,
-            "userHome": str(Path.home()),
+            "userHome": str(home_folder()),
             "pathSeparator": os.sep,
             "/": os.sep,
         }

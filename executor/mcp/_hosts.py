@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from executor.ownfolders import home_folder, own_folder
+
 HOSTS = (
     "claude-desktop",
     "claude-code",
@@ -23,9 +25,7 @@ HOSTS = (
 
 def catalogue_path() -> Path:
     """``mcp.json`` in the user's configuration folder."""
-    import platformdirs
-
-    return platformdirs.user_config_path("toolexec", appauthor=False) / "mcp.json"
+    return own_folder("config") / "mcp.json"
 
 
 def files_of(host: str, project: Path | None) -> list[Path]:
@@ -42,7 +42,7 @@ def files_of(host: str, project: Path | None) -> list[Path]:
     if host not in HOSTS:
         raise ValueError(f"{host!r} is no host that is known: use {', '.join(HOSTS)}, or the path of its file")
     own = [project / _OF_PROJECTS[host]] if project is not None and host in _OF_PROJECTS else []
-    return [path for path in (*own, *_of_user(host, Path.home())) if path.is_file()]
+    return [path for path in (*own, *_of_user(host, home_folder())) if path.is_file()]
 
 
 _OF_PROJECTS = {
@@ -77,7 +77,7 @@ def project_of(path: Path) -> Path | None:
         return folder
     if folder.name not in _FOLDERS or place.name not in {Path(file).name for file in _OF_PROJECTS.values()}:
         return None
-    return None if folder.parent == Path.home().absolute() else folder.parent
+    return None if folder.parent == home_folder().absolute() else folder.parent
 
 
 def _of_user(host: str, home: Path) -> list[Path]:

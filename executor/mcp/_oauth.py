@@ -23,6 +23,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from executor.mcp._cache import replace_file
+from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -42,10 +43,8 @@ class LoginNeededError(OAuthFlowError):
 
 def tokens_path(config: ServerConfig) -> Path:
     """The file of a server's tokens, whether or not it exists."""
-    import platformdirs
-
     name = hashlib.sha256(f"{config.name}\0{config.url}".encode()).hexdigest()[:32]
-    return platformdirs.user_data_path("toolexec", appauthor=False) / "oauth" / f"{name}.json"
+    return own_folder("data") / "oauth" / f"{name}.json"
 
 
 class Storage:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor._regular import read_regular
+from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,9 +92,7 @@ def _ended(editor: subprocess.Popen[bytes], wake: int) -> bool:
 @contextlib.contextmanager
 def _private_file(text: str) -> Iterator[Path]:
     """A file in the state folder, which the permission policy keeps from every tool."""
-    import platformdirs
-
-    state = Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
+    state = own_folder("state") / "permissions"
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix="edit-", dir=state) as folder:
         path = Path(folder) / "arguments.json"

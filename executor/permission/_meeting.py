@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor._random import token_hex
 from executor.calls._above import call_above, start_of
+from executor.ownfolders import own_folder
 from executor.paths import make_private
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ class Meeting:
     def folder(self) -> Path:
         """Where the sockets are, and the key."""
         if self._folder is None:
-            import platformdirs  # with what it imports 10 ms, wanted once a person is asked
-
-            self._folder = platformdirs.user_state_path("toolexec", appauthor=False) / "people"
+            self._folder = own_folder("state") / "people"
         return self._folder
 
     def names(self, kind: str) -> list[str]:

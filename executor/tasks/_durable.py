@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING
 
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
+from executor.ownfolders import own_folder
 from executor.tasks._files import FileSpool
 from executor.tasks._owners import usual_host
 from executor.tasks._watch import Watch
@@ -143,9 +144,7 @@ class Durable:
     def folder(self) -> Path:
         """Where everything is."""
         if self._folder is None:
-            import platformdirs  # with what it imports 10 ms, wanted once a task is
-
-            self._folder = platformdirs.user_state_path("toolexec", appauthor=False)
+            self._folder = own_folder("state")
         return self._folder
 
     @property

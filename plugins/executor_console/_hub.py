@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import itertools
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.approval import Surface
 from executor.errors import ExecutorUnavailableError
+from executor.ownfolders import home_folder
 from executor_console._notify import Notifier
 from executor_console._question import told
 
@@ -89,7 +89,7 @@ class Hub:
         try:
             await self._keep_surface()
             questions = [told(*each) for each in self._questions.values()]
-            hello = {"page": page.name, "questions": questions, "problem": self._problem, "home": str(Path.home())}
+            hello = {"page": page.name, "questions": questions, "problem": self._problem, "home": str(home_folder())}
             yield "hello", hello  # before what has come meanwhile
             while True:
                 try:

@@ -11,8 +11,7 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
-import platformdirs
-
+from executor.ownfolders import own_folder
 from executor.paths import make_private
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Door:
     """
 
     def __init__(self, url: str) -> None:
-        folder = platformdirs.user_state_path("toolexec", appauthor=False) / "console"
+        folder = own_folder("state") / "console"
         make_private(folder)
         self.path = folder / f"{secrets.token_hex(8)}.html"
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -16,9 +16,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import platformdirs
-
 from executor import paths
+from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +136,7 @@ class History:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._path = (folder or platformdirs.user_state_path("toolexec", appauthor=False) / "files") / "undo.db"
+        self._path = (folder or own_folder("state") / "files") / "undo.db"
 
     def add(self, path: Path, tool: str, before: State, after: str, *, keep: bool) -> tuple[int, str | None]:
         """

@@ -18,6 +18,7 @@ from executor.errors import (
     ToolTimeoutError,
 )
 from executor.httpclient import http_client
+from executor.ownfolders import own_folder
 from executor.threads import LoopThread, fork_safe
 from executor_openapi._answer import MAX_REDIRECTS, ElsewhereError, RefusedError, answer_of, next_url
 from executor_openapi._authorising import Tokens, auths_of
@@ -285,6 +286,4 @@ def _closed() -> BackendUnavailableError:
 
 
 def _default_folder() -> Path:
-    import platformdirs
-
-    return platformdirs.user_cache_path("toolexec", appauthor=False) / "openapi"
+    return own_folder("cache") / "openapi"

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor.ownfolders import own_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -54,9 +56,7 @@ class Settings(NamedTuple):
         """Where long output goes."""
         if self.output_dir is not None:
             return self.output_dir
-        import platformdirs  # only for the rare command with more output than the result may hold
-
-        return platformdirs.user_state_path("toolexec", appauthor=False) / "output"
+        return own_folder("state") / "output"
 
     def program(self, line: str) -> list[str] | str:
         """The program that runs the shell line *line*."""

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import click
 
 from executor.cli import App, CliError, Group, for_people, json_option, pass_app, terminal_session
+from executor.ownfolders import home_folder
 from executor_permissions.judge.rules._rules import Placeholders
 from executor_permissions.store._grants import GrantBook
 from executor_permissions.store._load import default_state_dir, find_project
@@ -27,7 +27,7 @@ def grants_group() -> None:
 
 
 def _book() -> GrantBook:
-    places = Placeholders(str(find_project()), str(Path.home()))
+    places = Placeholders(str(find_project()), str(home_folder()))
     return GrantBook(default_state_dir(), places, session=terminal_session())
 
 

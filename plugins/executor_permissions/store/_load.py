@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from executor.ownfiles import kept_own
+from executor.ownfolders import home_folder, own_folder
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge.git._repository import folders_elsewhere
 from executor_permissions.judge.rules._limits import Limit
@@ -58,9 +59,7 @@ def _possible(folder: Path, home: str | Path | None = None) -> list[Path]:
 
 def user_file() -> Path:
     """Where the user's own policy is, unless the environment says otherwise."""
-    import platformdirs
-
-    return Path(platformdirs.user_config_path("toolexec", appauthor=False)) / FILE_NAME
+    return own_folder("config") / FILE_NAME
 
 
 def policy_file() -> tuple[Path, bool]:
@@ -97,17 +96,12 @@ def files_above(project: str | Path, home: str | Path | None = None) -> list[Pat
 
 def default_state_dir() -> Path:
     """Where grants and trusted folders are kept."""
-    import platformdirs
-
-    return Path(platformdirs.user_state_path("toolexec", appauthor=False)) / "permissions"
+    return own_folder("state") / "permissions"
 
 
 def own_folders() -> tuple[Path, ...]:
     """Where grants, tasks, questions and tokens of this user are kept: of every version and plugin of ours."""
-    import platformdirs
-
-    places = (platformdirs.user_state_path, platformdirs.user_data_path, platformdirs.user_cache_path)
-    return tuple(Path(place("toolexec", appauthor=False)) for place in places)
+    return own_folder("state"), own_folder("data"), own_folder("cache")
 
 
 class Policy(Judge):
@@ -363,7 +357,7 @@ def _limits(sources: Sequence[Source]) -> list[Limit]:
 
 def _places(sources: Sequence[Source], project: Path, home: str | Path | None, state_dir: Path | None) -> Places:
     root = Path(os.path.realpath(project))
-    home_path = os.path.realpath(Path(home) if home is not None else Path.home())
+    home_path = os.path.realpath(Path(home) if home is not None else home_folder())
     protected = {str(root / PROJECT_FOLDER), os.path.realpath(state_dir or default_state_dir())}
     protected |= {os.path.realpath(folder) for folder in (user_file().parent, *own_folders())}
     protected |= kept_own()

@@ -1,0 +1,32 @@
+"""The folders of toolexec, and the user's own: where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["home_folder", "own_folder"]
+
+
+def own_folder(kind: Literal["config", "state", "data", "cache"]) -> Path:
+    """Where toolexec keeps what is of this kind; below the root for who has no home, as boxes have it too."""
+    import platformdirs  # with what it imports 10 ms, wanted once there is something to keep
+
+    try:
+        folder: Path = getattr(platformdirs, f"user_{kind}_path")("toolexec", appauthor=False)
+    except RuntimeError:  # neither the environment nor the system knows a home
+        return _without_home(kind)
+    return _without_home(kind) if folder.parts[0] == "~" else folder  # older platformdirs leave that as it is
+
+
+def home_folder() -> Path:
+    """The user's home folder; the root for who has none, such as a container's user whom no system knows."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
+def _without_home(kind: str) -> Path:
+    usually = {"config": ".config", "state": ".local/state", "data": ".local/share", "cache": ".cache"}
+    return Path("/", usually[kind], "toolexec")
