@@ -1,11 +1,11 @@
-"""The folders of toolexec, and the user's own: where they are."""
+"""The folders of toolexec, and the user's own: where they are, and how they are made."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["home_folder", "own_folder"]
+__all__ = ["home_folder", "make_private", "own_folder"]
 
 
 def own_folder(kind: Literal["config", "state", "data", "cache"]) -> Path:
@@ -25,6 +25,27 @@ def home_folder() -> Path:
         return Path.home()
     except RuntimeError:
         return Path("/")
+
+
+def make_private(folder: Path) -> None:
+    """
+    Make a folder and those above it that are missing, each with mode 0700, whatever the umask says.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        try:
+            each.mkdir(mode=0o700)
+        except FileExistsError:  # somebody else was faster
+            if not each.is_dir():
+                raise
+        else:
+            each.chmod(0o700)
 
 
 def _without_home(kind: str) -> Path:

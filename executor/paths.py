@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._regular import regular_only
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -266,24 +267,3 @@ def _listed_name(folder: str, name: str) -> str:
         return name
     # More than one: hard links. The spelling meant is the one that differs in case only.
     return next((other for other in listed if other.casefold() == name.casefold()), listed[0])
-
-
-def make_private(folder: Path) -> None:
-    """
-    Make a folder and those above it that are missing, each with mode 0700, whatever the umask says.
-
-    Raises:
-        OSError: It cannot be made.
-    """
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    for each in reversed(missing):
-        try:
-            each.mkdir(mode=0o700)
-        except FileExistsError:  # somebody else was faster
-            if not each.is_dir():
-                raise
-        else:
-            each.chmod(0o700)

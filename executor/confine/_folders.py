@@ -28,6 +28,7 @@ import stat
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if sys.platform != "win32":  # where there are no boxes, and only that is to be told
@@ -39,6 +40,7 @@ from executor.confine._mounted import other_names
 from executor.confine._removal import opened, remove
 from executor.confine._values import AGAIN, PASSING
 from executor.errors import ConfinementError
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +104,7 @@ def _private(folder: str) -> str:
     try:
         found = os.lstat(folder)
     except FileNotFoundError:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private(Path(folder))
         found = os.lstat(folder)
     if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
         if stat.S_IMODE(found.st_mode) != 0o700:  # a command may have taken away the rights to what it was given

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from executor.mcp._values import Listing
 from executor.ownfolders import own_folder
+from executor.paths import make_private
 
 if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig
@@ -77,7 +78,7 @@ class ListingCache:
     def _write(self, name: str, told: dict[str, Any]) -> None:
         folder = cast("Path", self._folder)
         with contextlib.suppress(OSError):  # a full or read-only disk costs the next start a moment, and no more
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             replace_file(folder / name, json.dumps(told))
 
 

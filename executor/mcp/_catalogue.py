@@ -11,6 +11,7 @@ from executor.errors import InvalidArgumentsError
 from executor.mcp._cache import replace_file
 from executor.mcp._files import entries_of, parse_text
 from executor.mcp._secrets import secrets_of, without_secrets
+from executor.paths import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,7 @@ class Catalogue:
         return True
 
     def _write(self, entries: Mapping[str, Any]) -> None:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path.parent)
         document = self._document()
         others = document if isinstance(document, dict) and "mcpServers" in document else {}
         told = json.dumps({**others, "mcpServers": entries}, indent=2, ensure_ascii=False)

@@ -24,6 +24,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from executor.mcp._cache import replace_file
 from executor.ownfolders import own_folder
+from executor.paths import make_private
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -69,7 +70,7 @@ class Storage:
 
     def keep(self, **values: Any) -> None:
         """Add to it. Raises OSError."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path.parent)
         replace_file(self.path, json.dumps({**self.read(), **values}))  # made 0600
 
     async def get_tokens(self) -> OAuthToken | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._regular import read_regular
 from executor.ownfolders import own_folder
+from executor.paths import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,7 +94,7 @@ def _ended(editor: subprocess.Popen[bytes], wake: int) -> bool:
 def _private_file(text: str) -> Iterator[Path]:
     """A file in the state folder, which the permission policy keeps from every tool."""
     state = own_folder("state") / "permissions"
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(state)
     with tempfile.TemporaryDirectory(prefix="edit-", dir=state) as folder:
         path = Path(folder) / "arguments.json"
         path.touch(0o600)

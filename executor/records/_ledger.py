@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor._mask import keyed_digest, mask, without_hidden
 from executor.ownfiles import keep_own
+from executor.paths import make_private
 from executor.run._limits import names, truth
 from executor.threads._fork import fork_safe
 
@@ -129,7 +130,7 @@ class JsonLinesLedger(_Recorder):
             self._write(line)
 
     def _write(self, line: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.path.parent)
         # Opened for each record: the file may have been rotated, by us or another process. O_APPEND keeps lines whole.
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

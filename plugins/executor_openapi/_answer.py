@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.httpstatus import LATER, never_begun, retry_after
+from executor.paths import make_private
 from executor_openapi._hidden import without
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class _Download:
         self._kind = kind
         self._size = 0
         place = Path(folder).expanduser()
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(place)
         ending = mimetypes.guess_extension(kind) or ""
         descriptor, self._name = tempfile.mkstemp(dir=place, prefix="answer-", suffix=ending)
         self._file = os.fdopen(descriptor, "wb")

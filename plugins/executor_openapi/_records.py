@@ -17,6 +17,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from executor.paths import make_private
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -80,7 +82,7 @@ def in_memory(table: Table, records: bytes) -> Records:
 def write(path: Path, head: Mapping[str, Any], index: Mapping[str, Any], table: Table, records: bytes) -> None:
     """Write such a file, as a whole or not at all, for its owner alone. Raises OSError."""
     line = _line([index, table])
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

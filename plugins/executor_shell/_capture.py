@@ -8,6 +8,8 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
+from executor.paths import make_private
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -170,8 +172,7 @@ def _whole_characters(tail: bytearray) -> bytearray:
 
 def _create(folder: Path, stream: str) -> tuple[int, Path]:
     """A new file for this user's eyes only, as (descriptor, path). Removes those that are too old."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_private(folder)
     _remove_old(folder)
     path = folder / f"{_PREFIX}{secrets.token_hex(8)}.{stream}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # O_EXCL: nor through a link

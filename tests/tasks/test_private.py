@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from executor import TaskStatus
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor.tasks import TaskManager
 from executor.tasks._manager import engine_of
 

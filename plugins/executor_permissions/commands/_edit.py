@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
+from executor.paths import make_private
 from executor_permissions.judge.rules._rules import LISTS, ListName
 from executor_permissions.store._content import without_nulls
 from executor_permissions.store._load import Policy, default_state_dir, files_above, policy_file, project_file
@@ -166,7 +167,7 @@ def can_be_removed(rule: str, where: str) -> bool:
 def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tuple[Path, bool]:
     """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
     path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     with locked(path.with_name(f".{path.name}.lock")):
         content: dict[str, Any] = {"version": "1.1"}
         if path.exists():

@@ -145,7 +145,7 @@ def private_folder(path: Path) -> str | None:
         Why it cannot be one, or None.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path)
         status = path.stat()
         if status.st_uid != os.getuid():
             return f"{path} belongs to another user: name a folder of your own"
@@ -162,7 +162,7 @@ def read_or_make_secret(path: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         pass
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
