@@ -76,7 +76,7 @@ def load() -> Config:
     keep_own(path)
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # below a file, such as HOME=/dev/null, there is none either
         if os.environ.get("TOOLEXEC_CONFIG"):
             raise CliError(f"{path}: there is no such file, but TOOLEXEC_CONFIG names it") from None
         if path.is_symlink():
@@ -85,7 +85,8 @@ def load() -> Config:
             ) from None
         return Config(path)
     except OSError as error:
-        raise CliError(f"{path}: it cannot be read: {error.strerror or error}") from error
+        why = f"it cannot be read: {error.strerror or error}"
+        raise CliError(f"{path}: {why}: make it readable, or have TOOLEXEC_CONFIG name another") from error
     import tomllib  # 3 ms, for those who have such a file
 
     try:

@@ -135,6 +135,21 @@ def test_file_that_was_named_and_is_not_there_is_an_error(run, monkeypatch):
     assert (result.exit_code, "TOOLEXEC_CONFIG" in result.stderr) == (2, True)
 
 
+def test_below_what_is_no_folder_there_is_no_configuration(run, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/dev/null/.config")  # as with HOME=/dev/null, which users of daemons have
+    assert run("config", "show").exit_code == 0
+    monkeypatch.setenv("TOOLEXEC_CONFIG", "/dev/null/config.toml")
+    assert "there is no such file, but TOOLEXEC_CONFIG names it" in run("config", "show").stderr
+
+
+def test_what_cannot_be_read_is_said_with_what_helps(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "toolexec" / "config.toml").mkdir(parents=True)
+    told = run("config", "show")
+    assert told.exit_code == 2
+    assert "make it readable, or have TOOLEXEC_CONFIG name another" in told.stderr
+
+
 def test_folder_in_place_of_the_file_is_an_error(run, monkeypatch, tmp_path):
     monkeypatch.setenv("TOOLEXEC_CONFIG", str(tmp_path))
     assert run("config", "show").exit_code == 2
