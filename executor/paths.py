@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._regular import regular_only
-from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PathChangedError",
     "inside",
-    "make_private",
     "open_parent",
     "open_resolved",
     "regular_only",

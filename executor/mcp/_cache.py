@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from executor.mcp._values import Listing
-from executor.ownfolders import own_folder
-from executor.paths import make_private
+from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     from executor.mcp._values import ServerConfig

@@ -11,7 +11,7 @@ from executor.errors import InvalidArgumentsError
 from executor.mcp._cache import replace_file
 from executor.mcp._files import entries_of, parse_text
 from executor.mcp._secrets import secrets_of, without_secrets
-from executor.paths import make_private
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

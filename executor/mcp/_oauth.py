@@ -23,8 +23,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from executor.mcp._cache import replace_file
-from executor.ownfolders import own_folder
-from executor.paths import make_private
+from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable

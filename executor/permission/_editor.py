@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor._regular import read_regular
-from executor.ownfolders import own_folder
-from executor.paths import make_private
+from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor._random import token_hex
 from executor.calls._above import call_above, start_of
-from executor.ownfolders import own_folder
-from executor.paths import make_private
+from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     import asyncio

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from executor._log import warn
 from executor._mask import keyed_digest, mask, without_hidden
 from executor.ownfiles import keep_own
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor.run._limits import names, truth
 from executor.threads._fork import fork_safe
 

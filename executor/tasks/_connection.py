@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from executor.errors import ExecutorUnavailableError
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor.tasks._owners import identity
 from executor.tasks._schema import migrate
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._random import token_hex
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor.tasks._owners import open_file
 from executor.tasks._spool import Group
 from executor.tasks._stream import Part, read, visible

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor._random import token_hex
 from executor.errors import ExecutorUnavailableError
-from executor.paths import make_private
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

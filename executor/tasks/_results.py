@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from executor._random import token_hex
 from executor.calls._content import after, cut, encoded
 from executor.errors import ToolExecutorError
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor.tasks._owners import open_file
 
 if TYPE_CHECKING:

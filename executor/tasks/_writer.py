@@ -16,7 +16,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from executor._log import warn
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor.tasks._owners import NO_WAIT, identity
 from executor.tasks._stream import whole
 from executor.threads._beside import beside

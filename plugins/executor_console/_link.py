@@ -11,8 +11,7 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
-from executor.ownfolders import own_folder
-from executor.paths import make_private
+from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

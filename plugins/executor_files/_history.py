@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor import paths
-from executor.ownfolders import own_folder
+from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +206,7 @@ class History:
             connection.close()
 
     def _connect(self) -> sqlite3.Connection:
-        paths.make_private(self._path.parent)
+        make_private(self._path.parent)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
         connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level="IMMEDIATE")
         try:

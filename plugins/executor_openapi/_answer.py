@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.httpstatus import LATER, never_begun, retry_after
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor_openapi._hidden import without
 
 if TYPE_CHECKING:

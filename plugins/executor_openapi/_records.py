@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from executor.paths import make_private
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

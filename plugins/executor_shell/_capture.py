@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from executor.paths import make_private
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable

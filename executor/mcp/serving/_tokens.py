@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from executor.ownfiles import keep_own
-from executor.paths import make_private
+from executor.ownfolders import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor_permissions.judge.rules._rules import LISTS, ListName
 from executor_permissions.store._content import without_nulls
 from executor_permissions.store._load import Policy, default_state_dir, files_above, policy_file, project_file

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.rules._rules import Placeholders, shell_rule

@@ -9,7 +9,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from executor.paths import make_private, regular_only
+from executor.ownfolders import make_private
+from executor.paths import regular_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

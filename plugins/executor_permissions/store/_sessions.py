@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import PermissionConfigError
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:

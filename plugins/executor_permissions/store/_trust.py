@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from executor.paths import make_private
+from executor.ownfolders import make_private
 from executor_permissions.store._private import locked, read_private, write_private
 
 if TYPE_CHECKING:
