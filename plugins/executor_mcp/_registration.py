@@ -27,12 +27,27 @@ _ODD = re.compile(r"[^A-Za-z0-9_.-]")
 
 def tool_id(server: str, tool: str) -> str:
     """``mcp__server__tool``; characters that no id may have became ``_``, and one that is too long ends in a hash."""
-    name = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    name = f"mcp__{_server_part(server)}__{_ODD.sub('_', tool)}"
     return name if len(name) <= LONGEST_ID else _with_hash(name, name)
 
 
+def _server_part(server: str) -> str:
+    """
+    What stands for a server in ids. It ends where the first ``__`` begins: else ``mcp__git__*`` would be about the
+    tools of ``git_`` and ``git__hub`` too, and a tool ``hub__x`` of ``git`` would be taken for one of ``git__hub``.
+    """
+    part = _ODD.sub("_", server)
+    if "__" not in part and not part.endswith("_"):
+        return part
+    return f"{re.sub('__+', '_', part).rstrip('_')}-{_hash(server)}"
+
+
 def _with_hash(name: str, of: str) -> str:
-    return f"{name[: LONGEST_ID - 9]}_{hashlib.sha256(of.encode()).hexdigest()[:8]}"
+    return f"{name[: LONGEST_ID - 9]}_{_hash(of)}"
+
+
+def _hash(of: str) -> str:
+    return hashlib.sha256(of.encode()).hexdigest()[:8]
 
 
 class Ids:

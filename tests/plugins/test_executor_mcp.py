@@ -371,6 +371,29 @@ def test_ids_are_made_of_what_an_id_may_have():
     assert long != tool_id("s", "x" * 201)
 
 
+@pytest.mark.parametrize("other", ["git_", "git!", "git ", "git__hub", "git (new)", "git_\u200b"])
+def test_a_rule_for_a_server_is_not_about_another_one_whose_name_goes_on(hosted, tmp_path, other):
+    from mcp.server import MCPServer
+
+    servers = {}
+    for name in ("git", other):
+        servers[name] = MCPServer(name)
+        servers[name].add_tool(lambda: "done", name="log")
+    policy = {"whitelist": {"tools": ["mcp__git__*"]}}
+    plugin = PermissionPlugin(policy=policy, project_root=tmp_path, state_dir=tmp_path / "state")
+    executor = hosted({"catalogue": False, "servers": servers}, permission_plugin=plugin)
+    verdicts = {tool.name: executor.check(ToolCall("1", tool.name, {})).kind for tool in executor.list_tools()}
+    assert verdicts == {"mcp__git__log": "ok", tool_id(other, "log"): "ask"}
+
+
+def test_no_tool_of_a_server_has_an_id_of_another_server():
+    assert tool_id("git", "hub__del") != tool_id("git__hub", "del")
+    assert tool_id("git", "_del") != tool_id("git_", "del")
+    for server in ("git_", "git__hub", "_", "__", "a (b)"):
+        part, *_ = tool_id(server, "del").removeprefix("mcp__").split("__")
+        assert tool_id(server, "del") == f"mcp__{part}__del"
+
+
 def test_of_two_tools_with_one_id_the_first_keeps_it_and_the_other_has_its_own(hosted, caplog):
     from mcp.server import MCPServer
 
