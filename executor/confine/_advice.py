@@ -24,7 +24,7 @@ _WITH_SUBCOMMANDS = frozenset(
 )
 
 
-def advice(command: str | list[str], said: str, profile: str) -> str:
+def advice(command: str | list[str], said: str, profile: str, place: str = "") -> str:
     """
     A sentence on what would allow *command*.
 
@@ -32,25 +32,38 @@ def advice(command: str | list[str], said: str, profile: str) -> str:
         command: The shell line, or the program and its arguments.
         said: The lines of what it said that tell of the refusal; "" if they name no program.
         profile: The list of the policy that would be enough.
+        place: What it was refused to write outside of the project.
     """
-    pattern = _pattern(command, said)
+    if place and ">" in command and SHELLS_OWN.search(said) and f": {place}: " in said:
+        # What a rule lets a redirection write is open to its box.
+        return f"To allow it: toolexec permissions add {shlex.quote(f'writeFile(path={place})')}"
+    programs = _refused(command, said)
+    pattern = _pattern(programs)
     if pattern is None:
         return f'To allow it, what was refused has to be in {profile!r} under "confine" in the policy'
-    return f'To allow it, add "{pattern} *" to {profile!r} under "confine" in the policy'
+    folder = os.path.dirname(place)
+    there = _PLAIN.match(folder) and any(len(words) > 1 and words[-1].rstrip("/") == place for words in programs)
+    pattern = f"{pattern} * {folder}/*" if there else f"{pattern} *"  # and not whatever else that program may do
+    return f'To allow it, add "{pattern}" to {profile!r} under "confine" in the policy'
 
 
-def _pattern(command: str | list[str], said: str) -> str | None:
-    """The program of the part that was refused, as patterns spell it; None where that is not sure."""
+def _refused(command: str | list[str], said: str) -> list[list[str]]:
+    """The commands of which one was refused, all of one program; none where that is not sure."""
     programs = [command] if isinstance(command, list) else _programs(command)
     if not programs or SHELLS_OWN.search(said):
-        return None
+        return []
     if len(programs) > 1:  # the one that says it
         programs = [
             words for words in programs if re.search(rf"^{re.escape(os.path.basename(words[0]))}: ", said, re.MULTILINE)
         ]
         if len({words[0] for words in programs}) != 1:
-            return None
-    words = programs[0]
+            return []
+    return programs
+
+
+def _pattern(programs: list[list[str]]) -> str | None:
+    """Their program, as patterns spell it; None where that is not sure."""
+    words = programs[0] if programs else []
     if not words or words[0] in _NONE or not _PLAIN.match(words[0]):
         return None
     if words[0] not in _WITH_SUBCOMMANDS:

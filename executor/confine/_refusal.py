@@ -117,7 +117,7 @@ def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None
             if inside and not kept and profile.name != "read":
                 continue  # it may write that
             enough = "project" if inside and not kept else "open"
-            return f"The box {profile.name!r} refused to write {path}. {_line(told, enough)}"
+            return f"The box {profile.name!r} refused to write {path}. {_line(told, enough, '' if inside else path)}"
     return None
 
 
@@ -126,8 +126,8 @@ def _perhaps(profile: Profile, told: _Told) -> str:
     return f"Perhaps the box {profile.name!r} refused it. {_line(told, enough)}"
 
 
-def _line(told: _Told, profile: str) -> str:
-    return advice(told.command, told.said, profile)
+def _line(told: _Told, profile: str, place: str = "") -> str:
+    return advice(told.command, told.said, profile, place)
 
 
 def _complaints(said: str) -> str:

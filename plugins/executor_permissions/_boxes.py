@@ -71,7 +71,7 @@ def boxed(
         return decision
     profile = choice.profile
     if choice.mixed and decision.verdict == "allow":
-        return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS)
+        return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS, confine=profile)
     problem = None
     if profile is not None and decision.verdict == "allow":
         problem = _problem(profile) if choice.unheld is None else _UNHELD.format(choice.unheld)

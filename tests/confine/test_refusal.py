@@ -50,10 +50,11 @@ SAID = "touch: cannot touch '/etc/x1': Permission denied"
 @pytest.mark.parametrize(
     ("line", "said", "pattern"),
     [
-        ("touch /etc/x1", SAID, "touch *"),
-        (["touch", "/etc/x1"], SAID, "touch *"),
-        ("cd sub && touch /etc/x1", SAID, "touch *"),
-        ("ls; touch /etc/x1", SAID, "touch *"),
+        ("touch /etc/x1", SAID, "touch * /etc/*"),
+        (["touch", "/etc/x1"], SAID, "touch * /etc/*"),
+        ("cd sub && touch /etc/x1", SAID, "touch * /etc/*"),
+        ("ls; touch /etc/x1", SAID, "touch * /etc/*"),
+        ("touch /etc/x1 a", SAID, "touch *"),
         ("FOO=1 touch /etc/x1", SAID, None),
         ("if true; then touch /etc/x1; fi", SAID, None),
         ("(touch /etc/x1)", SAID, None),
@@ -71,6 +72,14 @@ def test_only_the_program_that_was_refused_is_advised(profile, line, said, patte
     assert "refused to write /etc/x1" in told
     assert "bash" not in told
     assert (f'add "{pattern}"' in told) if pattern else ('add "' not in told)
+
+
+def test_of_a_redirection_the_rule_is_told_that_opens_the_box(profile):
+    said = "/bin/bash: line 1: /etc/x1: Read-only file system\n"
+    told = refusal(profile, BOX, "ls > /etc/x1", profile.project, said)
+    assert told.endswith("To allow it: toolexec permissions add 'writeFile(path=/etc/x1)'")
+    inside = said.replace("/etc/x1", f"{profile.project}/.git/config")
+    assert "writeFile" not in (refusal(profile, BOX, "ls > .git/config", profile.project, inside) or "")
 
 
 @pytest.mark.parametrize("command", ["systemctl status x", "podman ps", "docker ps"])

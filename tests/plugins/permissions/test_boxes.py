@@ -44,14 +44,32 @@ def chosen(project):
     return choose
 
 
-def test_of_the_starter_policy_what_only_asks_a_daemon_reaches_it_and_is_asked_about_beside_others(project):
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Gives what makes programs in a folder of PATH, and has some in one outside of the project."""
+
+    def make(folder, *names):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (folder / name).write_text("#!/bin/sh\n")
+            (folder / name).chmod(0o755)
+        return folder
+
+    monkeypatch.setenv("PATH", str(make(tmp_path / "bin", "docker", "systemctl", "make")))
+    return make
+
+
+def test_of_the_starter_policy_what_only_asks_a_daemon_reaches_it_and_is_asked_about_beside_others(project, programs):
     policy = Policy.from_dict(starter(), project_root=project, home=project.parent / "home")
     for command in ("docker ps -a", "docker images -q", "systemctl status nginx", "systemctl is-active nginx"):
         for line, verdict in ((command, "allow"), (f"{command} | head -3", "ask")):
             decision = policy.decide("runCommand", {"command": line}, CallInfo(str(project)))
             assert decision.verdict == "allow"
             told = boxed(decision, policy, "runCommand")
-            assert (told.verdict, told.confine) == (verdict, None), line
+            assert (told.verdict, told.confine and told.confine.name) == (
+                verdict,
+                None if verdict == "allow" else "read",
+            )
         for odd in (command.replace(" ", " -H tcp://x ", 1), f"DOCKER_HOST=tcp://x {command}", f"./{command}"):
             assert policy.decide("runCommand", {"command": odd}, CallInfo(str(project))).verdict == "ask", odd
 
@@ -105,12 +123,51 @@ def test_a_whole_line_gets_the_widest_of_its_commands(chosen):
         ({"default": "read"}, "ls > log", "project"),
     ],
 )
-def test_the_lists_of_the_policy_come_first(confine, command, profile, chosen):
+def test_the_lists_of_the_policy_come_first(confine, command, profile, chosen, programs):
     assert chosen(command, confine) == ("allow", profile)
 
 
-def test_a_line_that_is_boxed_in_part_is_asked_about(chosen):
-    assert chosen("make && ls", {"open": ["make *"]}) == ("ask", None)
+def test_a_line_that_is_boxed_in_part_is_asked_about_and_has_the_box_of_that_part_where_nobody_looks(chosen, programs):
+    assert chosen("make && ls", {"open": ["make *"]}) == ("ask", "read")
+    assert chosen("make && touch /etc/x && ls", {"open": ["make *"]}) == ("ask", "project")
+    lists = {"whitelist": {"patterns": ["make *"]}, "defaultPolicy": "ask"}
+    assert chosen("make && ./x", {"open": ["make *"]}, **lists) == ("ask", "project")
+
+
+OTHERS = ("./{}", "/srv/x/{}", "PATH=. {}", "X=1 {}", "'{}'", "\\{}", "env {}", "exec {}", "$x{}", "{} --file x",
+          "{} -f x", "{} SHELL=./x", "{} --eval=x")  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("name", ["open", "network"])
+def test_what_a_list_lets_do_more_is_what_a_rule_would_allow(chosen, programs, name, other):
+    wide, usual = None if name == "open" else name, "project"
+    assert chosen("make", {name: ["make *"]}) == ("allow", wide)
+    assert chosen(other.format("make"), {name: ["make *"]})[1] == usual
+    assert chosen(other.format("make"), {"network": ["make *"], "default": "open"})[1] != "project"
+
+
+@pytest.mark.parametrize("other", OTHERS[:3])
+def test_what_a_list_keeps_is_kept_in_whatever_spelling(chosen, programs, other):
+    assert chosen(other.format("make"), {"read": ["make *"]})[1] == "read"
+
+
+def test_nothing_is_open_that_the_project_may_have_put_in_the_place_of_a_program(
+    chosen, programs, project, monkeypatch
+):
+    confine, path = {"open": ["make *", "./bin/tool *"]}, os.environ["PATH"]
+    assert chosen("make", confine) == ("allow", None)
+    assert chosen("./bin/tool x", confine) == ("allow", None)  # as it is written there
+    for folder in (programs(project / "bin", "make"), programs(project / ".venv" / "bin", "make")):
+        monkeypatch.setenv("PATH", f"{folder}:{path}")
+        assert chosen("make", confine) == ("allow", "project")
+    for before in (".", "bin", ""):
+        monkeypatch.setenv("PATH", f"{before}:{path}")
+        assert chosen("make", confine) == ("allow", "project")
+    elsewhere = programs(project.parent / "other", "x")
+    (elsewhere / "make").symlink_to(project / "bin" / "make")
+    monkeypatch.setenv("PATH", f"{elsewhere}:{path}")
+    assert chosen("make", confine) == ("allow", "project")
 
 
 @pytest.mark.parametrize(("command", "profile"), [("ls", "read"), ("make", None), ("ls && make", None), ("foo", None)])

@@ -89,7 +89,7 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
     (name,) = names
     if name == "git" and (_led_astray(parts, places.project) or _named_repository(parts, folders, places.project)):
         return ()
-    if not _is_elsewhere(name, places.project):
+    if not is_elsewhere(name, places.project):
         return ()
     files, variables = (
         [one for one in table.get(name, ()) if one in _SOURCES or not builds] for table in (_OWN, _BY_VARIABLE)
@@ -133,7 +133,7 @@ def _is_builder(found: Walk | None) -> bool:
     return found is not None and found.grammar is not None and found.grammar.entry.kind == "builder"
 
 
-def _is_elsewhere(name: str, project: str) -> bool:
+def is_elsewhere(name: str, project: str) -> bool:
     """Whether the shell finds *name* in a folder outside of the project, and no shim."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if not os.path.isabs(folder):

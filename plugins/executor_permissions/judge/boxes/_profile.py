@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from executor.confine import PROFILE_NAMES, Profile
 from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.bash._words import Command
-from executor_permissions.judge.boxes._credentials import credentials
+from executor_permissions.judge.boxes._credentials import credentials, is_elsewhere
 from executor_permissions.judge.boxes._walked import Walked
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.paths._links import Links
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from executor.confine import ProfileName
     from executor_permissions.judge.rules._file_rules import FileRules, Found
     from executor_permissions.judge.rules._rules import Part, Placeholders, Places
+    from executor_permissions.judge.rules._tokens import TokenPattern
     from executor_permissions.judge.rules._tool_rules import ShellRule
 
 # ruff: noqa: PTH112 -- text, as in _paths
@@ -54,7 +55,7 @@ class Choice(NamedTuple):
 
     Attributes:
         profile: None for no box.
-        mixed: Whether some of its commands are to run as the user, and others are not.
+        mixed: Whether some of its commands are to run as the user, and others, whose box it is, are not.
         unheld: A rule about more files than can be looked for: the box may not hold it.
     """
 
@@ -71,10 +72,31 @@ class _File:
     default: ProfileName | None
     trusted: bool
 
-    def named(self, words: list[str]) -> ProfileName | None:
-        """The widest profile whose patterns are surely about *words*."""
-        fitting = [name for name, rule in self.rules if rule.patterns[0].catches(words) == 2]
+    def named(self, part: Part, words: list[str], usual: ProfileName, project: str) -> ProfileName | None:
+        """The widest profile that it names for *words* of *part*, which would have the *usual* one."""
+        fitting = [name for name, rule in self.rules if _is_named(name, rule.patterns[0], part, words, usual, project)]
         return max(fitting, key=PROFILE_NAMES.index, default=None)
+
+
+def _is_named(
+    name: ProfileName, pattern: TokenPattern, part: Part, words: list[str], usual: ProfileName, project: str
+) -> bool:
+    """
+    Whether *pattern*, of the list of a profile, is about a command.
+
+    It keeps one that is surely meant in whatever spelling; it lets one do more as a rule allows it: word by word, with
+    nothing in front, and out of every box only if the project has no say in which program that is.
+    """
+    if PROFILE_NAMES.index(name) <= PROFILE_NAMES.index(usual):
+        return pattern.catches(words) == 2
+    if part.text.split(None, 1)[:1] != words[:1] or not pattern.covers(Command(words, part.text)):
+        return False
+    return name != "open" or _is_free(words[0], project)
+
+
+def _is_free(program: str, project: str) -> bool:
+    """Whether *program* may run in no box: no box can have put another in its place, or its path says that it may."""
+    return "/" in program or is_elsewhere(program, project)
 
 
 class Confinement:
@@ -133,11 +155,14 @@ class Confinement:
                 continue  # a file that the shell opens, or a rule about the whole of the call: they run nothing
             words = list(part.words) or [_UNREAD]
             names.append(self._of_part(part, words, granted))
-        if "open" in names:
-            return Choice(None, mixed=not self.older and set(names) != {"open"})
-        name: ProfileName = max(names, key=PROFILE_NAMES.index, default="project")
+        boxed = [name for name in names if name != "open"]
+        mixed = len(boxed) < len(names)
+        if mixed and (self.older or not boxed):
+            return Choice(None)
+        # Beside what is open the others have their box all the same, where nobody looks at the line.
+        name: ProfileName = max(boxed, key=PROFILE_NAMES.index, default="project")
         own = credentials(parts, self._places, folder) if name == "network" else ()
-        return self.named(name, written, own)
+        return self.named(name, written, own)._replace(mixed=mixed)
 
     def profile(self, name: ProfileName) -> Profile:
         """The profile of this name, with all that the policy says of files."""
@@ -166,12 +191,14 @@ class Confinement:
 
     def _of_part(self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None]) -> ProfileName:
         if part.method in BY_GRANT and part.rule is not None and part.rule in granted:
-            return granted[part.rule] or _older(words)
+            shown = granted[part.rule]
+            if shown != "open" or _is_free(words[0], self._places.project):
+                return shown or _older(words)
         if self.older:
             return _older(words)
         name = self._default or of_words(words)
         for file in sorted(self._files, key=lambda file: not file.trusted):
-            told = file.named(words)
+            told = file.named(part, words, name, self._places.project)
             if told is not None:
                 name = told if file.trusted else min(name, told, key=PROFILE_NAMES.index)
         return name
