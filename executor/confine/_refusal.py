@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 # How a refusal shows: by Landlock, by mounts, by the filter; and how programs say it that do not quote the system.
 _FILES = re.compile(
     r"permission denied|read-only file system|operation not permitted|device or resource busy|cross-device"
-    r"|\b(?:EACCES|EROFS|EPERM|EBUSY|EXDEV)\b|errno (?:1|13|16|18|30)\b|unable to (?:create|write)|could not lock",
+    r"|\b(?:EACCES|EROFS|EPERM|EBUSY|EXDEV)\b|errno (?:1|13|16|18|30)\b|could not lock"
+    r"|unable to (?:create|write|open database)",
     re.IGNORECASE,
 )
-_IN_PLACE = re.compile(r"is a directory|\bEISDIR\b", re.IGNORECASE)  # of what stands where something is closed
+# Said without a box too, and so a refusal only of what surely was: of what stands where something is closed …
+_IN_PLACE = re.compile(r"is a directory|\bEISDIR\b", re.IGNORECASE)
+_ABSENT = re.compile(r"no such file or directory|\bENOENT\b", re.IGNORECASE)  # … and of what is hidden
 _NETWORK = re.compile(
     r"could ?n[o']t resolve|name or service not known|temporary failure in name resolution|network is unreachable"
     r"|failed to (?:connect|resolve)|connection refused|\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b"
@@ -42,6 +45,12 @@ _SERVICES = re.compile(
 _PATHS = re.compile(
     r"""['"`\u2018\u201c]([^'"`\u2019\u201d\n]+)['"`\u2019\u201d]|(?:^|[\s:=(])((?:\.{0,2}/|~/)[^\s:'",)]+)""",
     re.MULTILINE,
+)
+# The file that a refusal is about, right in front of it or behind it.
+_ABOUT = re.compile(
+    r"""(?:^|[\s'"\u2018])((?:\.{0,2}/|~/)[^\s:'"\u2019]+)['"\u2019]?: permission denied"""
+    r"""|permission denied: '([^']+)'""",
+    re.IGNORECASE,
 )
 _MOST_PATHS = 60
 _MOST_PLACES = 60  # in what it said, at which a refusal shows …
@@ -77,9 +86,10 @@ def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, s
     if _SERVICES.search(said):
         return f"The box {profile.name!r} reaches no service of this machine, and no agent. {_line(told, 'open')}"
     if _FILES.search(said):
-        return _about_file(profile, told, folder, said) or _perhaps(profile, told)
-    if _IN_PLACE.search(said):
-        return _about_file(profile, told, folder, said)
+        sure = _about_file(profile, told, folder, said)
+        return sure or (None if _without_a_box(profile, folder, said) else _perhaps(profile, told))
+    if (_IN_PLACE.search(said) or _ABSENT.search(said)) and (sure := _about_file(profile, told, folder, said)):
+        return sure
     if profile.name != "network" and _NETWORK.search(said):
         return f"The box {profile.name!r} has no network. {_line(told, 'network')}"
     return None
@@ -105,15 +115,22 @@ def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None
     hidden = [os.path.realpath(path) for path in secrets(profile, places)]
     closed: list[str] | None = None  # looked for once, and only if it is needed: that is every folder of the project
     # The text names what failed; the words of the command are less sure.
-    for path in dict.fromkeys((*_named(said, folder, places.home), *_named_by_words(told.words, folder, places.home))):
+    found = dict.fromkeys(
+        (path, how) for how in (_FILES, _IN_PLACE, _ABSENT) for path in _named(said, how, folder, places.home)
+    )
+    if _FILES.search(said):
+        found |= dict.fromkeys((path, _FILES) for path in _named_by_words(told.words, folder, places.home))
+    for path, how in found:
         if any(is_in(path, place) for place in hidden):
-            if os.access(path, os.R_OK):
+            if how is not _IN_PLACE and os.access(path, os.R_OK):
                 return f"The box {profile.name!r} refused {path}: it is kept from being read. {_line(told, 'open')}"
-        elif path not in profile.writable and path not in _DEVICES and _could_write(path):
+        elif how is not _ABSENT and path not in profile.writable and path not in _DEVICES and _could_write(path):
             inside = is_in(path, profile.project)
             if inside and closed is None:
                 closed = [os.path.realpath(place) for place in unwritable(profile)]
             kept = any(is_in(path, place) for place in closed or ())
+            if how is _IN_PLACE and not (kept and _is_empty(path)):
+                continue  # it is one
             if inside and not kept and profile.name != "read":
                 continue  # it may write that
             enough = "project" if inside and not kept else "open"
@@ -132,18 +149,17 @@ def _line(told: _Told, profile: str, place: str = "") -> str:
 
 def _complaints(said: str) -> str:
     """The lines that tell of a refusal."""
-    lines = said[-_LONGEST:].split("\n")
-    patterns = (_SERVICES, _FILES, _IN_PLACE, _NETWORK)
-    return "\n".join(
-        line for line in lines if len(line) <= _LONGEST_AROUND and any(one.search(line) for one in patterns)
-    )
+    lines = [line for line in said[-_LONGEST:].split("\n") if len(line) <= _LONGEST_AROUND]
+    for patterns in (_SERVICES, _FILES, _IN_PLACE, _NETWORK), (_ABSENT,):
+        if found := [line for line in lines if any(one.search(line) for one in patterns)]:
+            return "\n".join(found)
+    return ""
 
 
-def _named(text: str, folder: str, home: str) -> Iterator[str]:
-    """The paths in the lines that tell of a refusal: ``PROGRAM: PATH: permission denied``, or in quotes."""
+def _named(text: str, how: re.Pattern[str], folder: str, home: str) -> Iterator[str]:
+    """The paths in the lines that tell of a refusal in this way: ``PROGRAM: PATH: permission denied``, or in quotes."""
     found = 0
-    matches = itertools.chain(_FILES.finditer(text), _IN_PLACE.finditer(text))
-    for match in itertools.islice(matches, _MOST_PLACES):
+    for match in itertools.islice(how.finditer(text), _MOST_PLACES):
         before = text[max(0, match.start() - _LONGEST_AROUND) : match.start()].rpartition("\n")[2]
         before = SHELLS_OWN.sub("", before, count=1)  # it is no file that was refused
         behind = text[match.end() : match.end() + _LONGEST_AROUND].partition("\n")[0]
@@ -156,6 +172,38 @@ def _named(text: str, folder: str, home: str) -> Iterator[str]:
                 return
             if "\0" not in name:
                 yield _real(name, folder, home)
+
+
+def _without_a_box(profile: Profile, folder: str, said: str) -> bool:
+    """Whether each refusal is about a file that this process can do nothing with either: then the system refused it."""
+    places = Places.now()
+    lines = {line for line in said.split("\n") if _FILES.search(line)}
+    if len(lines) > _MOST_PLACES or any(len(line) > _LONGEST_AROUND for line in lines):
+        return False
+    try:
+        hidden = [os.path.realpath(path) for path in secrets(profile, places)]
+    except OSError:  # as in `_about_file`
+        return False
+    found = [match and _real(match[1] or match[2], folder, places.home) for match in map(_ABOUT.search, lines)]
+    return all(path and _is_others(path) and not any(is_in(path, place) for place in hidden) for path in found)
+
+
+def _is_others(path: str) -> bool:
+    """Whether a file, and the folder that it is in, are somebody else's, and closed to this process."""
+    try:
+        owners = {os.lstat(place).st_uid for place in (os.path.dirname(path), path) if os.path.lexists(place)}
+    except OSError:
+        return False
+    may_be_used = os.access(path, os.W_OK) or os.access(os.path.dirname(path), os.W_OK)
+    return bool(owners) and os.geteuid() not in owners and not may_be_used and not path.startswith("/dev/")
+
+
+def _is_empty(path: str) -> bool:
+    """Whether a folder is, as those that stand where something is closed are."""
+    try:
+        return not os.listdir(path)
+    except OSError:  # it was removed when its box was over
+        return True
 
 
 def _named_by_words(words: list[str], folder: str, home: str) -> Iterator[str]:

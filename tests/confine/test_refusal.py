@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from executor.confine import Box, Profile, _refusal, refusal
@@ -87,3 +89,55 @@ def test_of_a_program_with_sub_commands_the_one_that_was_refused_is_advised_and_
     said = "Cannot connect to /run/x.sock: socket: Operation not permitted\n"
     program, sub = command.split()[:2]
     assert f"add \"{program} {sub} *\" to 'open'" in refusal(profile, BOX, command, profile.project, said)
+
+
+def test_what_a_hidden_folder_looks_empty_for_was_refused(profile, own_folders):
+    (own_folders / ".ssh").mkdir()
+    (own_folders / ".ssh" / "id_rsa").write_text("SECRET")
+    for said in (
+        "cat: {}: No such file or directory\n",
+        "FileNotFoundError: [Errno 2] No such file or directory: '{}'",
+    ):
+        there, missing = (said.format(own_folders / ".ssh" / name) for name in ("id_rsa", "missing"))
+        told = refusal(profile, BOX, "cat ~/.ssh/*", profile.project, there)
+        assert "is kept from being read" in told
+        assert refusal(profile, BOX, "cat ~/.ssh/*", profile.project, missing) is None
+
+
+@pytest.mark.parametrize("name", ["read", "project"])
+def test_a_folder_that_is_one_was_not_refused(profile, tmp_path, name):
+    (tmp_path / "src").mkdir()
+    (tmp_path / ".git" / "hooks").mkdir(parents=True)
+    (tmp_path / ".git" / "hooks" / "pre-push").touch()
+    profile = replace(profile, name=name)
+    for path in ("src", ".git/hooks"):
+        assert refusal(profile, BOX, f"cat {path}", profile.project, f"cat: {path}: Is a directory\n") is None
+    said = "bash: .toolexec: Is a directory\n"  # stands there while the box runs
+    told = refusal(profile, BOX, "echo x > .toolexec", profile.project, said)
+    assert f"refused to write {tmp_path}/.toolexec" in told
+
+
+def test_a_database_that_could_not_be_made_was_refused_perhaps(profile):
+    said = 'Error: unable to open database "/etc/x.db": unable to open database file\n'
+    assert "The box 'project'" in refusal(profile, BOX, "sqlite3 /etc/x.db .tables", profile.project, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("cat: /etc/shadow: Permission denied\n", None),
+        ("sed: can't read /etc/shadow: Permission denied\n", None),
+        ("mkdir: cannot create directory '/usr/x': Permission denied\n", None),
+        ("PermissionError: [Errno 13] Permission denied: '/etc/shadow'\n", None),
+        ("cat: /etc/shadow: Permission denied\nstrace: ptrace: Operation not permitted\n", "Perhaps"),
+        ("cat: /dev/mem: Permission denied\n", "Perhaps"),
+        ("/usr/bin/ping: socket: Operation not permitted\n", "Perhaps"),
+        ("x: Permission denied\n", "Perhaps"),
+    ],
+)
+def test_what_an_ordinary_user_may_not_do_either_is_not_put_down_to_the_box(profile, said, told, monkeypatch):
+    monkeypatch.setattr(_refusal.os, "geteuid", lambda: 65534)
+    closed = ("/etc", "/usr", "/dev")
+    monkeypatch.setattr(_refusal.os, "access", lambda path, mode: not path.startswith(closed))
+    found = refusal(replace(profile, name="network"), BOX, "x", profile.project, said)
+    assert found is None if told is None else found.startswith(told)

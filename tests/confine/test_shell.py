@@ -69,6 +69,12 @@ REFUSALS = {
     "what stays closed in the project": ("project", "echo x > .env", "refused to write {p}/.env", "'open'"),
     "outside": ("project", "touch {p}/../outside", "refused to write", "'open'"),
     "a secret": ("project", "cat ~/.netrc", "is kept from being read", "\"cat *\" to 'open'"),
+    "a secret in a folder that looks empty": (
+        "project",
+        "cat ~/.ssh/id",
+        "is kept from being read",
+        "\"cat *\" to 'open'",
+    ),
     "the network": ("project", "echo 'could not resolve host: example.org'; exit 6", "has no network", "'network'"),
     "nothing that is named": ("read", "echo EPERM >&2; exit 1", "Perhaps the box 'read'", "'project'"),
 }
@@ -76,7 +82,9 @@ REFUSALS = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 def test_a_failure_says_what_was_refused_and_what_would_allow_it(run, own_folders, tmp_path, case):
-    (own_folders / ".netrc").write_text("SECRET")
+    (own_folders / ".ssh").mkdir()
+    for secret in (".netrc", ".ssh/id"):
+        (own_folders / secret).write_text("SECRET")
     name, line, refused, remedy = REFUSALS[case]
     line = line.format(p=tmp_path) if isinstance(line, str) else line
     told = run(name, line)
@@ -87,7 +95,7 @@ def test_a_failure_says_what_was_refused_and_what_would_allow_it(run, own_folder
     assert "SECRET" not in str(told)
 
 
-@pytest.mark.parametrize("line", ["grep -q nothing /dev/null", "exit 3", "cat missing"])
+@pytest.mark.parametrize("line", ["grep -q nothing /dev/null", "exit 3", "cat missing", "cat ."])
 def test_a_failure_of_the_commands_own_is_not_put_down_to_the_box(run, line):
     assert "refused" not in run("read", line)["confined"]
 
