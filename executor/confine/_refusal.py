@@ -48,7 +48,8 @@ _PATHS = re.compile(
 )
 # The file that a refusal is about, right in front of it or behind it.
 _ABOUT = re.compile(
-    r"""(?:^|[\s'"\u2018])((?:\.{0,2}/|~/)[^\s:'"\u2019]+)['"\u2019]?: permission denied"""
+    r"""(?:^|[\s'"\u2018])((?:\.{0,2}/|~/)[^\s:'"\u2019]+)['"\u2019]?(?: for \w+)?"""
+    r""": (?:cannot open: )?permission denied"""
     r"""|permission denied: '([^']+)'""",
     re.IGNORECASE,
 )
@@ -86,8 +87,9 @@ def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, s
     if _SERVICES.search(said):
         return f"The box {profile.name!r} reaches no service of this machine, and no agent. {_line(told, 'open')}"
     if _FILES.search(said):
-        sure = _about_file(profile, told, folder, said)
-        return sure or (None if _without_a_box(profile, folder, said) else _perhaps(profile, told))
+        if _without_a_box(profile, folder, said):
+            return None
+        return _about_file(profile, told, folder, said) or _perhaps(profile, told)
     if (_IN_PLACE.search(said) or _ABSENT.search(said)) and (sure := _about_file(profile, told, folder, said)):
         return sure
     if profile.name != "network" and _NETWORK.search(said):
@@ -170,7 +172,8 @@ def _named(text: str, how: re.Pattern[str], folder: str, home: str) -> Iterator[
             found += 1
             if found > _MOST_PATHS:
                 return
-            if "\0" not in name:
+            literal = how is _ABSENT and name.startswith("~")  # who says so did not take it for the home folder
+            if "\0" not in name and not literal:
                 yield _real(name, folder, home)
 
 

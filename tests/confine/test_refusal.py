@@ -101,7 +101,8 @@ def test_what_a_hidden_folder_looks_empty_for_was_refused(profile, own_folders):
         there, missing = (said.format(own_folders / ".ssh" / name) for name in ("id_rsa", "missing"))
         told = refusal(profile, BOX, "cat ~/.ssh/*", profile.project, there)
         assert "is kept from being read" in told
-        assert refusal(profile, BOX, "cat ~/.ssh/*", profile.project, missing) is None
+        for other in (missing, said.format("~/.ssh/id_rsa")):  # a folder called "~" is not the home folder
+            assert refusal(profile, BOX, "cat ~/.ssh/*", profile.project, other) is None
 
 
 @pytest.mark.parametrize("name", ["read", "project"])
@@ -126,6 +127,8 @@ def test_a_database_that_could_not_be_made_was_refused_perhaps(profile):
     ("said", "told"),
     [
         ("cat: /etc/shadow: Permission denied\n", None),
+        ("tar: /etc/new: Cannot open: Permission denied\n", None),
+        ("cp: cannot open '/etc/shadow' for reading: Permission denied\n", None),
         ("sed: can't read /etc/shadow: Permission denied\n", None),
         ("mkdir: cannot create directory '/usr/x': Permission denied\n", None),
         ("PermissionError: [Errno 13] Permission denied: '/etc/shadow'\n", None),
@@ -139,5 +142,8 @@ def test_what_an_ordinary_user_may_not_do_either_is_not_put_down_to_the_box(prof
     monkeypatch.setattr(_refusal.os, "geteuid", lambda: 65534)
     closed = ("/etc", "/usr", "/dev")
     monkeypatch.setattr(_refusal.os, "access", lambda path, mode: not path.startswith(closed))
-    found = refusal(replace(profile, name="network"), BOX, "x", profile.project, said)
-    assert found is None if told is None else found.startswith(told)
+    for command in ("x", "diff ./f /etc/shadow"):
+        found = refusal(replace(profile, name="network"), BOX, command, profile.project, said)
+        assert found is None if told is None else found.startswith(told)
+    if told is None:
+        assert refusal(replace(profile, name="read"), BOX, "diff ./f /etc/shadow", profile.project, said) is None
