@@ -318,7 +318,7 @@ def test_a_repository_that_cannot_be_made_one_again_is_told(project, bubblewrap,
     def refused(*_):
         raise PermissionError(1, "not permitted")
 
-    monkeypatch.setattr(_kept_repositories.os, "chmod", refused)
+    monkeypatch.setattr(_kept_repositories, "give_back", refused)
     in_a_box(project, TAKEN["HEAD"])
     assert f"left {project}/.git as no repository" in caplog.text
 
