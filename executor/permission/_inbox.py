@@ -181,7 +181,7 @@ class Inbox:
             if self._surface is not None:
                 return
             self._surface = surface
-        weakref.finalize(self, surface.retire).atexit = False
+        surface.end_with(self)
         try:
             surface.open()
         except ExecutorUnavailableError as error:

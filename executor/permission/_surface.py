@@ -6,6 +6,7 @@ import contextvars
 import queue
 import secrets
 import threading
+import weakref
 from typing import TYPE_CHECKING, Self
 
 from executor._log import warn
@@ -54,6 +55,7 @@ class Surface:
         self._on_event = on_event
         self._events: queue.SimpleQueue[tuple[str, Approval] | None] = queue.SimpleQueue()
         self._showing: Showing | None = None
+        self._end: weakref.finalize[[], object] | None = None
 
     def __enter__(self) -> Self:
         self.open()
@@ -117,8 +119,15 @@ class Surface:
 
     def retire(self, timeout: float = 0.0) -> None:
         """End, and wait at most so many seconds."""
+        if self._end is not None:
+            self._end.detach()  # else what it holds would stay as long as that owner
         self._events.put(None)
         self._loop.close(timeout)
+
+    def end_with(self, owner: object) -> None:
+        """End when *owner* is dropped, at the latest."""
+        self._end = weakref.finalize(owner, self.retire)
+        self._end.atexit = False
 
 
 def _tell(events: queue.SimpleQueue[tuple[str, Approval] | None], on_event: Callable[[str, Approval], object]) -> None:

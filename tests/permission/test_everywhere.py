@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import queue
@@ -11,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -475,6 +477,17 @@ def test_a_subscriber_is_told_of_the_questions_of_other_processes_and_answers_th
         assert own_answers.get(timeout=SECONDS).word == "no"
         end()
         assert Inbox.shared().ask(question()).word == "no_channel"
+
+
+def test_of_subscribers_that_come_and_go_no_surface_is_left():
+    made = []
+    with ToolExecutor() as executor:
+        for _ in range(5):
+            end = executor.approvals.subscribe(print)
+            made.append(weakref.ref(executor.approvals._surface))
+            end()
+        gc.collect()
+        assert [each() for each in made] == [None] * 5
 
 
 def test_many_channels_of_an_inbox_that_is_not_shared_stay_here():
