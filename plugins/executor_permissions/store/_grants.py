@@ -176,6 +176,9 @@ class GrantBook:
             except ValueError:
                 return None
             if rule is not None:
+                if len(self._compiled) > 2 * len(self._grants):  # most are of grants that have ended
+                    found = {each.rule: self._compiled.get(each.rule) for each in self._grants}
+                    self._compiled = {text: each for text, each in found.items() if each is not None}
                 self._compiled[grant.rule] = rule
         return self._bound(rule, grant) if rule is not None and grant.verdict == "allow" else rule
 

@@ -68,6 +68,22 @@ def test_only_lasting_grants_are_kept_in_the_file(book):
     assert [item.id for item in one.all()] == ["b", "d"]
 
 
+def test_of_grants_that_have_ended_no_rule_is_kept(book):
+    made = book()
+    for number in range(50):
+        made.add(grant(f"g{number}", kind="shell", rule=f"make {number}"))
+        for each in made.all():
+            made.compiled(each)
+        if number % 5 == 4:
+            made.end_session()
+    assert len(made._compiled) <= 12
+    made.add(*(grant(f"h{number}", kind="shell", rule=f"ls {number}") for number in range(30)))
+    rules = [made.compiled(each) for each in made.all()]
+    assert [
+        made.compiled(each).patterns[0] is rule.patterns[0] for each, rule in zip(made.all(), rules, strict=True)
+    ] == [True] * 30
+
+
 def test_grants_end_by_time_and_number(book):
     one = book()
     one.add(grant("a", expires=150.0), grant("b", uses_left=0), grant("c", uses_left=1), grant("d"))
