@@ -29,7 +29,6 @@ the writing connection, whoever holds its lock the reading one. The watch holds 
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import threading
@@ -40,6 +39,7 @@ from typing import TYPE_CHECKING
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
 from executor.ownfolders import own_folder
+from executor.tasks._exit import FirstAtExit
 from executor.tasks._files import FileSpool
 from executor.tasks._owners import usual_host
 from executor.tasks._watch import Watch
@@ -216,7 +216,7 @@ class Durable:
 
     def _begins(self) -> None:
         self._watch.wake()
-        _at_exit_first()
+        _at_exit.renew()
 
     def tell(self, task_id: str) -> bool:
         """The id is about to be told. Returns whether the task is in the store."""
@@ -261,7 +261,7 @@ class Durable:
             self.leave_to_another(task_id)
 
     def _set_groups(self, task_id: str, groups: Groups) -> None:
-        _at_exit_first()
+        _at_exit.renew()
         if self._parts is not None:
             self._parts[1].set_groups(task_id, groups)
 
@@ -363,12 +363,6 @@ class Durable:
                 self.ended_elsewhere(info)
 
 
-def _at_exit_first() -> None:
-    # Last registered is first called: before what works for them is ended, which would look as if it ended by itself.
-    atexit.unregister(_close_all)
-    atexit.register(_close_all)
-
-
 def _close_all() -> None:
     for durable in list(_open):
         durable.close()
@@ -394,6 +388,6 @@ def _nothing(*_: object) -> None:
     pass
 
 
-atexit.register(_close_all)
+_at_exit = FirstAtExit(_close_all)  # before what works for them is ended, which would look as if it ended by itself
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
