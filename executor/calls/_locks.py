@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 At: TypeAlias = "Callable[[float, Callable[[], object]], Callable[[], None]]"
 _L = TypeVar("_L", bound=Line)
+FEW_LINES = 64  # among which none is looked for that could be forgotten
 # Whoever is told may release at once, and so on: more than these would be more than the thread's stack can hold.
 DEEPEST = 16
 _nested = threading.local()
@@ -90,6 +91,7 @@ class Locks:
             line.waiting.clear()
         self._lock = threading.Lock()
         self._lines = {}
+        self._look_at = FEW_LINES  # lines, at which those that nobody needs any more are looked for
         self._unset: dict[Turns, None] = {}  # whose alarm may be wrong
         self._untold: dict[Request, None] = {}  # whose wait has ended
         self._inner: dict[Hashable, dict[Request, None]] = {}  # by caller: its inner calls that wait
@@ -224,9 +226,20 @@ class Locks:
     def _line(self, kind: type[_L], name: str) -> _L:
         line = self._lines.get((kind, name))
         if line is None:
+            if len(self._lines) >= self._look_at:
+                self._forget_rested()
             line = self._lines[kind, name] = kind(name)
         assert isinstance(line, kind)
         return line
+
+    def _forget_rested(self) -> None:
+        """Rates that time has given back, of tools that may be no more: nobody has come to their lines since."""
+        now = self._clock()
+        for line in [line for line in self._lines.values() if isinstance(line, Turns)]:
+            line.room(None, now)
+            if line.unused:
+                del self._lines[line.key]
+        self._look_at = 2 * len(self._lines) + FEW_LINES
 
     def _withdraw(self, request: Request) -> None:
         self._wait_no_more(request)

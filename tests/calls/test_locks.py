@@ -189,6 +189,18 @@ def test_a_rate_lets_all_of_its_number_begin_at_once_and_the_next_when_the_first
     finish(*tickets)
 
 
+def test_rates_of_tools_that_are_no_more_are_forgotten_and_those_that_count_are_not(calls):
+    kept = calls("kept", tool="kept", rate=Rate(1, 10**9))
+    finish(kept)
+    for number in range(1000):
+        finish(calls(str(number), str(number), tool=f"tool {number}", rate=Rate(1, 60)))
+        calls.time.advance(30)
+    assert len(calls.locks._lines) < 100
+    late = calls("late", tool="kept", rate=Rate(1, 10**9))
+    assert not late.granted
+    finish(late)
+
+
 def test_no_stretch_of_its_length_ever_sees_more_starts_than_its_number(calls):
     chance = random.Random(5)
     starts, tickets = [], []
