@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from executor.values import Outcome, TaskInfo, ToolResult
 
 FIRST_LEAD = 0.050  # seconds before a threshold at which the store is opened that was not used yet
+LOOK_FOR_OLD = 3600.0  # seconds after which it is looked again whether nobody has cleaned for a day
 FORK_WAIT = 1.0  # seconds that a fork waits for a transaction
 
 _open: weakref.WeakSet[Durable] = weakref.WeakSet()
@@ -101,7 +102,8 @@ class Durable:
         self._left: set[str] = set()  # tasks of this host that other processes run
         self._later: list[Callable[[], bool | None]] = []  # what is to be done once the store can be used
         self._expected_since = 0.0  # since when those that an earlier process of this host has left are; 0: not at all
-        self._cleaned = self._warned = False
+        self._warned = False
+        self._looked_for_old: float | None = None  # when it was looked for old tasks
         self._watch = Watch(self._look)
 
     # Opening and closing -----------------------------------------------------------------------------------------
@@ -325,8 +327,8 @@ class Durable:
             if reason:  # else the file is damaged, and nobody has asked
                 self.stop(task_id, reason)
         self.progress()
-        if not self._cleaned:
-            self._cleaned = True
+        if self._looked_for_old is None or not 0 <= time.time() - self._looked_for_old < LOOK_FOR_OLD:
+            self._looked_for_old = time.time()
             from executor.tasks._recovery import clean_daily
 
             turns = clean_daily(place.store, place.write, place.output, place.owners)

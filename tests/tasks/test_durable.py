@@ -15,7 +15,7 @@ import pytest
 
 from executor import TaskStatus
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
-from executor.tasks import TaskManager, _elsewhere, _recovery, _watch
+from executor.tasks import TaskManager, _durable, _elsewhere, _recovery, _watch
 from executor.tasks._manager import engine_of
 from executor.tasks._place import Place
 from executor.tasks._store import Store
@@ -153,6 +153,25 @@ def test_old_tasks_are_looked_for_once_a_day_by_one_that_has_tasks(opened, monke
     task_id = enter(tasks)
     assert enough.wait(10)
     assert len(cleaned) == claimed
+    finish(tasks, task_id)
+
+
+def test_old_tasks_are_looked_for_every_day_that_a_process_lives(opened, monkeypatch):
+    now, cleaned, several = [time.time()], [], threading.Event()
+
+    def clean(*_):
+        cleaned.append(now[0])
+        now[0] += 90_000  # the next day has come
+        if len(cleaned) == 3:
+            several.set()
+        return iter(())
+
+    monkeypatch.setattr(_watch, "EVERY", 0.001)
+    monkeypatch.setattr(_durable.time, "time", lambda: now[0])
+    monkeypatch.setattr(_recovery, "clean", clean)
+    tasks = opened()
+    task_id = enter(tasks)
+    assert several.wait(10)
     finish(tasks, task_id)
 
 
