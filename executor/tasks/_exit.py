@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SLOTS_STAY = sys.version_info < (3, 14)  # one that was registered leaves an empty slot, which every later look passes
+# How many there are, of CPython before 3.14: what was registered leaves an empty slot, which every later look passes.
+_slots = getattr(atexit, "_ncallbacks", None) if sys.version_info < (3, 14) else None
 
 
 class FirstAtExit:
@@ -22,13 +23,13 @@ class FirstAtExit:
 
     def __init__(self, fn: Callable[[], object]) -> None:
         self._fn = fn
-        self._slots = -1
+        self._slots: int | None = None
         self.renew()
 
     def renew(self) -> None:
         """Be the first again."""
-        if _SLOTS_STAY and atexit._ncallbacks() == self._slots:  # noqa: SLF001 -- there is no other way to ask
+        if _slots is not None and _slots() == self._slots:
             return
         atexit.unregister(self._fn)
         atexit.register(self._fn)
-        self._slots = atexit._ncallbacks()  # noqa: SLF001 -- as above
+        self._slots = _slots() if _slots is not None else None
