@@ -88,6 +88,16 @@ def test_a_task_is_cancelled_and_unknown_ones_are_refused(wire, until, tmp_path)
     assert server.ask("tasks/get", taskId="nobody's")["error"]["code"] == -32602
 
 
+@pytest.mark.parametrize("bridged", [False, True])
+def test_what_came_before_stdin_ended_is_answered(wire, request, bridged):
+    server = wire(request.getfixturevalue("broker").bridge()) if bridged else wire()
+    numbers = [server.send("tools/list"), server.send("tools/call", name="add", arguments={"a": 1, "b": 2})]
+    server.process.stdin.close()
+    told = [json.loads(line) for line in server.process.stdout]
+    assert {each["id"] for each in told if "result" in each} == {*numbers}
+    assert server.process.wait(10) == 0
+
+
 def test_the_end_of_stdin_stops_calls_and_ends_the_server(wire, until, tmp_path):
     server, mark = wire(), tmp_path / "mark"
     server.send("tools/call", name="hold", arguments={"path": str(mark)})

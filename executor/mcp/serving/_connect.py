@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FAILED = -32000  # as SDKs call an error of the connection
 HEADER_MISMATCH = -32020
+ANSWER_SECONDS = 0.5  # for answers to what came before stdin ended
 LISTEN_AGAIN_SECONDS = 1.0  # after the stream of the server's own messages has ended
 MOST_WAITING = 128 * 1024 * 1024  # bytes of messages that wait for a server that takes none; more are dropped
 QUIET_SECONDS = 10.0  # for a message that is not answered
@@ -64,6 +65,9 @@ async def _connect(url: str, token: str, token_from: str, source: int, target: i
     Reader(source, loop, bridge.take, over.set).start()
     with on_signals(over.set) as stopped:
         await over.wait()
+        if not stopped:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(bridge.finish(), ANSWER_SECONDS)
         passing.cancel()
         await bridge.close()
     return stopped[0] if stopped else None
@@ -106,6 +110,14 @@ class Bridge:
                     await self._tell(refused)
             except Exception as error:  # noqa: BLE001 -- it costs this message, and not the connection
                 warn(f"A message was not passed on: {error!r}", error=error)
+            finally:
+                self._lines.task_done()
+
+    async def finish(self) -> None:
+        """Wait until everything that came has been answered: who sends nothing more may still read."""
+        await self._lines.join()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _pass_on(self, message: dict[str, Any]) -> None:
         if "method" not in message:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 MOST_UNREAD = 64  # messages read ahead before the client has to wait
 MOST_REQUESTS = 5000  # that wait for an answer
-LAST_SECONDS = 0.2  # for what a client that has hung up has sent before, and again for what it takes after that
+ANSWER_SECONDS = 1.5  # for answers to what came before stdin ended; clients wait two seconds for a server's end
+LAST_SECONDS = 0.2  # for what a client takes after that
+LISTENING = "subscriptions/listen"  # a request that is answered by the end of the connection
 MOST_REFUSED = 1000  # refusals that the client has not read; past it none is told
 
 
@@ -63,10 +65,17 @@ async def streams(source: int, target: int) -> AsyncIterator[tuple[Any, Any]]:
         incoming.close()
         loop.call_later(LAST_SECONDS, writing.cancel)  # else each answer that waits is waited for
 
+    async def finish() -> None:
+        """Nothing more comes; but whoever has sent all that it wants to know may still read."""
+        with anyio.move_on_after(ANSWER_SECONDS):
+            await asyncio.gather(*refusing)
+            await unanswered.none.wait()
+        end()
+
     async with anyio.create_task_group() as group:
         group.start_soon(_run, writer, outgoing, unanswered, writing)
-        Reader(source, loop, give, end).start()
-        with hang_up(source, loop, lambda: loop.call_later(LAST_SECONDS, end)):
+        Reader(source, loop, give, lambda: group.start_soon(finish)).start()
+        with hang_up(source, loop, lambda: loop.call_later(ANSWER_SECONDS, end)):
             yield read, write
         group.cancel_scope.cancel()
     for task in refusing:
@@ -86,6 +95,9 @@ class _Unanswered:
     def __init__(self) -> None:
         self._sizes: dict[object, int] = {}
         self._size = 0
+        self._short: set[object] = set()  # those of them that an answer is to be expected for
+        self.none = asyncio.Event()
+        self.none.set()
 
     def refuses(self, message: SessionMessage | Exception, size: int) -> SessionMessage | None:
         """The answer to a request that is one too many; None: it is taken."""
@@ -99,12 +111,18 @@ class _Unanswered:
         if self._sizes and (len(self._sizes) >= MOST_REQUESTS or self._size + size > MAX_MESSAGE):
             return _refused(told, t.INTERNAL_ERROR, "Too many requests wait for their answers: wait for some of them")
         self._sizes[told.id], self._size = size, self._size + size
+        if told.method != LISTENING:
+            self._short.add(told.id)
+            self.none.clear()
         return None
 
     def answered(self, number: object) -> None:
         """It waits no longer."""
         if isinstance(number, str | int):
             self._size -= self._sizes.pop(number, 0)
+            self._short.discard(number)
+        if not self._short:
+            self.none.set()
 
 
 def _unread(message: SessionMessage | Exception, line: bytes) -> SessionMessage | None:
@@ -134,9 +152,9 @@ async def _run(
     with writing:
         async with outgoing:
             async for each in outgoing:
+                await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
                 if isinstance(each.message, t.JSONRPCResponse | t.JSONRPCError):
                     unanswered.answered(each.message.id)
-                await writer.line(each.message.model_dump_json(by_alias=True, exclude_unset=True))
 
 
 def _message(line: bytes) -> SessionMessage | Exception:
