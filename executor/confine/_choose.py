@@ -43,6 +43,7 @@ _REFUSALS = (
 _SAID = (*map(os.strerror, _REFUSALS), "Unknown option", "No permissions")  # by bubblewrap
 _USED_UP = "namespaces exceeded"  # by other boxes too, unless there may be none
 _MOST_NAMESPACES = "/proc/sys/user/max_{}_namespaces"  # see namespaces(7)
+_NEEDED = ("/proc/self", os.devnull)  # for any box
 _NAMESPACES = ("user", "mnt", "pid", "ipc", "uts", "net", "cgroup")  # of a box
 # Run in the box: says that it runs, and tries to write where no box may.
 _TRIAL = ["/bin/sh", "-c", 'echo runs; : > "$1"', "sh"]
@@ -101,8 +102,8 @@ class Trials:
                 problem = f"{mechanism} does not work here: {error}"
                 if _is_refusal(error):
                     return problem
-                again = "" if isinstance(error, UnusableError) or problem.endswith(AGAIN) else AGAIN  # said once
-                raise ConfinementError(f"A box could not be tried: {problem}{again}") from error
+                help_ = "" if isinstance(error, UnusableError) or problem.endswith(AGAIN) else _help()  # said once
+                raise ConfinementError(f"A box could not be tried: {problem}{help_}") from error
             _check_untouched(mechanism, folder)
         return "" if said == b"runs\n" else f"{mechanism} does not work here: a command did not run in it"
 
@@ -128,6 +129,14 @@ def _check_untouched(mechanism: Real, folder: str) -> None:
             f"{mechanism} does not hold here: a command wrote where it may not. Nothing is started in such a box; what "
             'is to run without one belongs into "open" under "confine" in the policy'
         )
+
+
+def _help() -> str:
+    """What helps where a box could not be tried: no time will bring what a bare root (chroot) lacks."""
+    for path in _NEEDED:
+        if not os.path.exists(path):
+            return f". There is no {path} here: have it mounted, for no box is made without it"
+    return AGAIN
 
 
 def _is_refusal(error: BaseException | None) -> bool:

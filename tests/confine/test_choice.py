@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -164,6 +165,18 @@ def test_what_may_be_over_soon_is_no_reason_for_a_wider_box_and_not_remembered(p
             choose(Profile(name, "/p"), trials)
         assert str(caught.value).count("Try again") == 1, "who is told what to do is told it once"
     assert trials.problem("landlock") == ""
+
+
+def test_what_a_bare_root_lacks_is_named_and_nobody_waits_for_it(monkeypatch, tmp_path):
+    monkeypatch.setattr("executor.confine._choose._missing", lambda _: "")
+    monkeypatch.setattr("executor.confine._choose._NEEDED", (os.devnull, lacking := str(tmp_path / "proc")))
+
+    def run(*_):
+        raise full(errno.ENOENT)
+
+    with pytest.raises(ConfinementError, match=f"There is no {re.escape(lacking)} here: have it mounted") as caught:
+        choose(Profile("project", "/p"), Trials(run))
+    assert "Try again" not in str(caught.value)
 
 
 def test_what_reads_gets_the_other_box_where_the_first_cannot_be_tried_now_because_that_is_as_narrow(monkeypatch):
