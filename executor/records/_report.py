@@ -140,7 +140,7 @@ def notify_done(callback: TaskDoneCallback, info: TaskInfo) -> None:
     """Call a done-callback; what it raises is said, and changes nothing."""
     try:
         callback(info.id, info.status is TaskStatus.COMPLETED, info.error, info.duration)
-    except Exception as error:  # noqa: BLE001 -- who is told does not decide how a task ended
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- who is told does not decide how a task ended
         warn(f"A done-callback for the task {info.id} raised: {error!r}", error=error)
 
 

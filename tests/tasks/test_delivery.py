@@ -188,6 +188,21 @@ def test_earlier_ends_are_told_to_the_callback_of_their_own_conversation(tasks):
     assert told == {name: [task_id] for name, task_id in ids.items()}
 
 
+def test_a_done_callback_that_exits_is_told_of_each_end_once_and_ends_nothing(tasks):
+    ids, told = [enter(tasks) for _ in range(2)], []
+    for task_id in ids:
+        finish(tasks, task_id)
+
+    def exits(task_id, *_):
+        told.append(task_id)
+        raise SystemExit
+
+    for _ in range(2):
+        with ToolExecutor(tasks=tasks) as executor:
+            executor.set_task_done_callback(exits)
+    assert sorted(told) == sorted(ids)
+
+
 # Subscribers ---------------------------------------------------------------------------------------------------------
 
 
