@@ -199,3 +199,16 @@ def test_what_cannot_run_there_is_refused_when_it_is_registered(executor, tools)
         executor.register("pid", tools.pid, confine="read")
     with pytest.raises(ValueError, match="'pid': confine is 'all': use read, project, network, open"):
         executor.register("pid", tools.pid, confine="all", isolation="process")
+
+
+@pytest.mark.parametrize("name", ["found_once", "found_once_too.inner"])
+def test_the_module_is_found_where_it_was_found_though_that_is_on_the_path_no_more(tmp_path, monkeypatch, name):
+    path = tmp_path / f"{name.replace('.', '/')}.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("def said(args):\n    return __name__\n")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        said = importlib.import_module(name).said
+    with ToolExecutor() as executor:
+        executor.register("said", said, isolation="process")
+        assert executor.execute("said") == (True, name)

@@ -89,6 +89,13 @@ def _profile(confine: ProfileName | None, call: CurrentCall | None) -> Profile |
     return Profile(confine, os.path.realpath(os.curdir))
 
 
+def _found(fn: Callable[..., Any]) -> list[str]:
+    """Where its module was found: some hosts (Celery) have that folder on the path only while they import."""
+    top = sys.modules.get((fn.__module__ or "").partition(".")[0])
+    found = getattr(top, "__path__", None) or [getattr(top, "__file__", None) or ""]
+    return [os.path.dirname(each) for each in found if each]  # noqa: PTH120 -- texts, as in sys.path
+
+
 def _nothing() -> None:
     pass
 
@@ -99,7 +106,7 @@ class _Child:
     def __init__(
         self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None, marks: Mapping[str, str]
     ) -> None:
-        path = [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 -- "" is the working folder
+        path = [os.path.abspath(folder) for folder in (*sys.path, *_found(fn))]  # noqa: PTH100 -- "" is the working folder
         python = interpreter()
         assert python is not None  # or it was not registered: see `check_isolated`
         command = [python, "-P", "-c", _CHILD, json.dumps(path), *(["boxed"] if profile else [])]
