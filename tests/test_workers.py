@@ -14,7 +14,7 @@ import pytest
 from executor.threads import _workers
 from executor.threads._deadlines import Deadlines
 from executor.threads._jobs import Job
-from executor.threads._workers import Workers
+from executor.threads._workers import REFUSED, Workers
 
 SECONDS = 10.0
 
@@ -592,3 +592,18 @@ def test_a_deadline_that_found_no_thread_comes_with_the_next(monkeypatch, caplog
     deadlines.at(0, second.set)
     assert first.wait(SECONDS)
     assert second.wait(SECONDS)
+
+
+def test_why_no_thread_could_be_started_is_said_until_one_was(monkeypatch):
+    workers = Workers(warm=0, limit=1)
+
+    def start(_):
+        raise RuntimeError("thread is not supported here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        assert not workers.submit(pytest.fail)
+        assert workers.refusal == f"{REFUSED} (thread is not supported here)"
+    assert workers.submit(lambda: None)
+    assert workers.refusal == REFUSED
+    assert workers.close(SECONDS)

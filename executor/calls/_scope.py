@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from executor.calls._token import source_of
 from executor.errors import ExecutorUnavailableError
-from executor.threads._workers import REFUSED
 
 if TYPE_CHECKING:
     from executor.calls._state import CallState
@@ -64,7 +63,7 @@ class Blocking:
 
     def then(self, resume: Resume) -> None:
         if not self._workers.submit(lambda: self._call(resume)):
-            resume(None, ExecutorUnavailableError(REFUSED))
+            resume(None, ExecutorUnavailableError(self._workers.refusal))
 
     def _call(self, resume: Resume) -> None:
         try:

@@ -18,7 +18,7 @@ from executor.threads._beside import beside
 from executor.threads._condition import Condition
 from executor.threads._fork import of_this_process
 from executor.threads._jobs import Job
-from executor.threads._workers import REFUSED, waited_for_here
+from executor.threads._workers import waited_for_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +193,7 @@ class Work:
                 self._watch_deadline()
         self.call.turn = None  # held until the thread comes back, which may be later than the call's end
         if not self._start(self.job):
-            self.job.end(ExecutorUnavailableError(REFUSED))
+            self.job.end(ExecutorUnavailableError(self._threads.workers.refusal))
             if self._turn is not None:
                 self._turn.release()
 

@@ -26,7 +26,6 @@ from executor.run._options import Options
 from executor.run._pump import close, pump, pump_async
 from executor.run._values import StreamEvent, StreamEventKind
 from executor.threads import _fork
-from executor.threads._workers import REFUSED
 from executor.tools._signature import makes_generator
 from executor.values import BackendKind
 
@@ -155,7 +154,7 @@ def _started(
     if way.closed or not threads.workers.spawn(produce):
         close(source, call)
         back()
-        channel.finish(ExecutorUnavailableError(REFUSED))
+        channel.finish(ExecutorUnavailableError(threads.workers.refusal))
     return Stream(channel)
 
 

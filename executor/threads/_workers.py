@@ -82,6 +82,7 @@ class Workers:
         self._threads: set[int] = set()  # set operations are atomic
         self._blocked: set[object] = set()  # each is a place that may be taken beyond the limit
         self._all_gone = threading.Condition(self._lock)
+        self._no_thread = ""  # why the last one could not be started
 
     @property
     def free(self) -> int:
@@ -93,6 +94,11 @@ class Workers:
     def count(self) -> int:
         """How many threads there are."""
         return len(self._starting) + len(self._threads)
+
+    @property
+    def refusal(self) -> str:
+        """Why work is not taken, for who has offered it."""
+        return f"{REFUSED} ({self._no_thread})" if self._no_thread and not self._closed else REFUSED
 
     @property
     def here(self) -> bool:
@@ -210,8 +216,10 @@ class Workers:
         name = f"executor-worker-{next(_thread_numbers)}"
         try:
             threading.Thread(target=self._work, args=(worker,), name=name, daemon=True).start()
-        except RuntimeError:  # the system has no thread left, or the interpreter is ending
+        except RuntimeError as error:  # the system has none left, the interpreter ends, or (a part of one) has none
+            self._no_thread = str(error)
             return False
+        self._no_thread = ""
         return True
 
     def _take_out(self, worker: _Worker | None) -> bool:
