@@ -14,6 +14,7 @@ from executor_permissions import PermissionPlugin, Policy
 from executor_permissions._boxes import boxed
 from executor_permissions.commands._start import starter
 from executor_permissions.judge.boxes._profile import of_words
+from executor_permissions.judge.rules._rules import Part
 from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.store._load import load_effective, project_file
 
@@ -168,6 +169,18 @@ def test_nothing_is_open_that_the_project_may_have_put_in_the_place_of_a_program
     (elsewhere / "make").symlink_to(project / "bin" / "make")
     monkeypatch.setenv("PATH", f"{elsewhere}:{path}")
     assert chosen("make", confine) == ("allow", "project")
+
+
+def test_nor_by_an_answer_that_was_given_before_it_was_there(project, programs, monkeypatch):
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "ask"}, project_root=project, home=project.parent)
+    part = Part("make x", "allow", "make x", "", "grant", words=("make", "x"))
+    path = os.environ["PATH"]
+    for shown in ("open", None):
+        assert policy.boxes.choose([part], {"make x": shown}).profile is None
+    monkeypatch.setenv("PATH", f"{programs(project / '.venv' / 'bin', 'make')}:{path}")
+    for shown in ("open", None):
+        assert policy.boxes.choose([part], {"make x": shown}).profile.name == "project"
+
 
 
 @pytest.mark.parametrize(("command", "profile"), [("ls", "read"), ("make", None), ("ls && make", None), ("foo", None)])

@@ -191,9 +191,9 @@ class Confinement:
 
     def _of_part(self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None]) -> ProfileName:
         if part.method in BY_GRANT and part.rule is not None and part.rule in granted:
-            shown = granted[part.rule]
+            shown = granted[part.rule] or _older(words)
             if shown != "open" or _is_free(words[0], self._places.project):
-                return shown or _older(words)
+                return shown
         if self.older:
             return _older(words)
         name = self._default or of_words(words)
