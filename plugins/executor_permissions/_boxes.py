@@ -63,10 +63,10 @@ def boxed(
     """
     if decision.verdict == "deny":
         return decision
-    if policy.is_shell_tool(name, kinds):
-        choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
-    elif own is not None:
+    if own is not None:
         choice = policy.boxes.named(own)
+    elif policy.is_shell_tool(name, kinds):
+        choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
     else:
         return decision
     profile = choice.profile

@@ -756,6 +756,15 @@ def test_an_isolated_tool_gets_the_policys_words_about_files(project):
     assert boxed(Decision("allow"), policy, "t").confine is None
 
 
+@pytest.mark.parametrize("profile", ["open", "read", "network"])
+def test_an_isolated_tool_that_takes_commands_has_its_own_box_whatever_the_policy_says_of_these(project, profile):
+    told = {"version": "1.2", "defaultPolicy": "allow", "confine": {"default": profile}}
+    policy = Policy.from_dict(told, project_root=project)
+    kinds = {"command": "shell"}
+    decision = policy.decide("t", {"command": "./x"}, CallInfo(str(project), kinds=kinds))
+    assert boxed(decision, policy, "t", kinds=kinds, own="project").confine == policy.boxes.profile("project")
+
+
 @pytest.mark.parametrize("command", ["echo $(", "a\x00b", "for x in; do", "cat <<E\n $(touch a)\nE", "x" * 40_000])
 def test_what_cannot_be_read_and_is_let_through_all_the_same_is_boxed(command, project):
     policy = Policy.from_dict({**ALL, "version": "1.2"}, project_root=project)
