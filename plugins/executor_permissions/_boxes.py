@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from executor.errors import ConfinementError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from executor import Decision, Tool, ToolCall
     from executor.confine import Profile, ProfileName
@@ -78,6 +78,24 @@ def boxed(
     if problem is not None:
         return replace(decision, verdict="ask", reason=problem, method=BOXLESS, confine=profile)
     return decision if profile is None else replace(decision, confine=profile)
+
+
+def kept_boxes(
+    decision: Decision, policy: Policy, rules: Sequence[str], again: Decision | None
+) -> dict[str, ProfileName | None]:
+    """
+    By rule, the box that a grant of it keeps: each of *rules* its own, a wider one is for what stands beside it.
+
+    Args:
+        decision: The one that was asked about.
+        rules: For its commands; or one for the call as a whole, which keeps the box of all of it.
+        again: What the decision is once the rules for its commands are granted.
+    """
+    boxes = {}
+    for rule in rules:
+        own = [part for part in again.parts if part.rule == rule] if again is not None else []
+        boxes[rule] = policy.boxes.kept(own or decision.parts)
+    return boxes
 
 
 def _folder(arguments: object) -> str | None:

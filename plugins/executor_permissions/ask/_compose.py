@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
 from executor.approval import Approval, asker_of, copy_arguments, new_approval_id, to_text
+from executor_permissions._boxes import kept_boxes
 from executor_permissions.ask._caller import about_of, agent_of, conversation_of, info_of, tool_of
 from executor_permissions.ask._judged import Judged
 from executor_permissions.ask._offer import AsGranted, Bound, Trial, exactly, offer
@@ -15,7 +16,7 @@ from executor_permissions.ask._show import by_severity, difference, question
 from executor_permissions.store._grants import GrantView, portable, portable_links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from executor import Decision, Verdict
     from executor.approval import Inbox, Scope
@@ -82,12 +83,19 @@ class Composer:
         bound = _bound(policy, asked, offered, info)
         if bound is not None and trial is not None:
             bound = _where(bound, offered, trial, policy.places.project)
+        boxes = [decision.confine.name] if decision.confine is not None else []
+        if commands and bound is not None:
+            again = policy.decide(call.name, copy_arguments(args), info, grants=trial) if trial is not None else None
+            kept = kept_boxes(decision, policy, offered.rules, again).values()
+            boxes = [name for name in dict.fromkeys(kept) if name is not None]
         reason, parts = _reason(decision), decision.parts
         changed = self._changed(about.name, agent, definition)
         told = {name: text for name, text in _circumstances(call.name, info.cwd or "", agent, context, changed) if text}
         whole = len(offered.text) <= _MAX_OFFER and question(call.name, args, reason, parts, details={}).whole
         details = told | (
-            self._lasting(about.name, decision, offered, bound, commands=commands) if whole else {"always": _TOO_LONG}
+            self._lasting(about.name, decision, offered, bound, boxes, commands=commands)
+            if whole
+            else {"always": _TOO_LONG}
         )
         approval = Approval(
             new_approval_id(),
@@ -113,9 +121,16 @@ class Composer:
         )  # fmt: skip
 
     def _lasting(
-        self, tool: str, decision: Decision, offered: Offer, bound: Bound | None, *, commands: bool
+        self,
+        tool: str,
+        decision: Decision,
+        offered: Offer,
+        bound: Bound | None,
+        boxes: Iterable[str],
+        *,
+        commands: bool,
     ) -> dict[str, str]:
-        """What is said of ``always``."""
+        """What is said of ``always``, which keeps these *boxes*."""
         shell = offered.kind == "shell"
         always, never = ("\n".join(each) if shell else offered.text for each in (offered.rules, offered.never))
         holds = {"always is for": f"{_SCOPES[self._scope]} (unless it says more: 'always user', 'always for 1h')"}
@@ -124,8 +139,8 @@ class Composer:
         folders = {folder for each in (bound.folders if bound is not None else {}).values() for folder in each}
         if folders:
             holds["always holds in"] = ", ".join(sorted(folders))
-        if decision.confine is not None:
-            holds["what always lets through runs in the box"] = decision.confine.name
+        if decision.confine is not None and boxes:
+            holds["what always lets through runs in the box"] = ", ".join(boxes)
         if decision.method == "ask_rule":
             return {"always": "it is asked every time, by a rule of the policy", "never would remember": never}
         if bound is None:

@@ -6,18 +6,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.approval import Answer, copy_arguments
+from executor_permissions._boxes import kept_boxes
+from executor_permissions.ask._offer import Trial
 from executor_permissions.store._grants import arguments_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from executor import Approval, CancelToken, Channel, Decision, ToolCall, Verdict
     from executor.approval import Approvals
+    from executor.confine import ProfileName
     from executor_permissions.ask._offer import Bound, Offer
     from executor_permissions.judge._verdicts import Grants
     from executor_permissions.judge.paths._paths import Resolve
     from executor_permissions.judge.rules._scene import CallInfo
+    from executor_permissions.store._grants import GrantKind
     from executor_permissions.store._load import Policy
 
 
@@ -89,6 +93,17 @@ class Question:
         if self.bound is None or verdict == "deny" or self.offer.kind != "shell":
             return {}
         return {"folders": self.bound.folders.get(rule), "links": self.bound.links.get(rule)}
+
+    def boxes(
+        self, policy: Policy, grants: Grants, kind: GrantKind, rules: Sequence[str]
+    ) -> Mapping[str, ProfileName | None]:
+        """By rule, the box that a grant of it keeps."""
+        if not self.runs_commands:
+            return {}
+        again = None
+        if kind == "shell":
+            again = self.decided_again(policy, Trial(rules, policy.places, grants))
+        return kept_boxes(self.decision, policy, rules, again)
 
 
 class Waiting:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from executor import Channel, ToolCall
     from executor.approval import Answer, Inbox, Lasting, Scope
+    from executor.confine import ProfileName
     from executor_permissions._audit import Audit
     from executor_permissions.ask._compose import Composer
     from executor_permissions.ask._question import Question
@@ -317,6 +318,9 @@ class Questions:
         now, scope = self._clock(), lasting.scope or self._scope
         kind = "tool" if lasting.whole_tool else asked.offer.kind
         same = (verdict, scope, None, None)
+        boxes: Mapping[str, ProfileName | None] = {}
+        if self.policy is not None and verdict == "allow":
+            boxes = asked.boxes(self.policy, self._view(asked), kind, rules)
         self._grants.refresh()  # another process may have been given the same answer meanwhile
         known = {
             grant.about
@@ -335,7 +339,7 @@ class Questions:
                 uses_left=lasting.times - 1 if lasting.times is not None else None,
                 agent=asked.agent,
                 session=self._grants.session if scope == "session" else "",
-                confine=asked.decision.confine.name if asked.decision.confine is not None else None,
+                confine=boxes.get(rule),
                 **asked.where(verdict, rule),
             )
             for rule in rules

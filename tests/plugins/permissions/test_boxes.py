@@ -728,7 +728,31 @@ def test_always_stores_the_profile_that_the_question_showed(judged):
     assert [grant.confine for grant in run.plugin.grants.all()] == ["network"]
 
 
-def test_a_grant_made_before_boxes_leaves_what_does_not_read_open(judged):
+def test_always_to_a_part_of_a_line_stores_the_profile_of_that_part(judged):
+    run = judged({"whitelist": {"patterns": ["git fetch *"]}}, "always")
+    assert run("git fetch && ./build.sh")["box"] is None
+    assert "in the box: project" in run.asked.questions[0].text
+    assert [(grant.rule, grant.confine) for grant in run.plugin.grants.all()] == [("./build.sh", "project")]
+    assert run("./build.sh")["box"] == "project"
+    assert run("git fetch && ./build.sh")["box"] == "network"
+
+
+def test_always_to_what_runs_in_no_box_stores_that_until_the_project_may_have_put_it_there(
+    judged, programs, project, monkeypatch
+):
+    run = judged({"confine": {"open": ["docker *"]}}, "always", "always")
+    for command in ("docker images", "docker compose up"):
+        assert run(command)["box"] is None
+    assert [grant.confine for grant in run.plugin.grants.all()] == ["open", "open"]
+    for command in ("docker images", "docker compose up"):
+        assert run(command)["box"] is None
+    own = programs(project / ".venv" / "bin", "docker")
+    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
+    assert run("docker images")["box"] == "read"
+    assert run("docker compose up")["box"] == "project"
+
+
+def test_a_grant_made_before_boxes_leaves_what_does_not_read_open(judged, programs, project, monkeypatch):
     run = judged({}, "always", "always")
     run("make test")
     run("ls -la")
@@ -738,6 +762,8 @@ def test_a_grant_made_before_boxes_leaves_what_does_not_read_open(judged):
     book._grants = tuple(replace(grant, confine=None) for grant in book._grants)
     assert run("make test")["box"] is None
     assert run("ls -la")["box"] == "read"
+    monkeypatch.setenv("PATH", str(programs(project / ".venv" / "bin", "make")))
+    assert run("make test")["box"] == "project"
 
 
 def test_a_required_box_that_cannot_be_had_is_asked_about(judged, monkeypatch):
@@ -771,6 +797,22 @@ def test_what_cannot_be_read_and_is_let_through_all_the_same_is_boxed(command, p
     decision = policy.decide("runCommand", {"command": command}, CallInfo(str(project)))
     if decision.verdict != "deny":
         assert boxed(decision, policy, "runCommand").confine.name == "project"
+
+
+def test_a_relative_path_that_a_list_opens_is_about_the_one_at_the_projects_root(project):
+    told = {"version": "1.2", "defaultPolicy": "allow", "confine": {"open": ["./deploy.sh *", "/opt/x *"]}}
+    policy = Policy.from_dict(told, project_root=project)
+
+    def box(argv, **more):
+        arguments = {"argv": argv, **more}
+        decision = policy.decide("runCommand", arguments, CallInfo(str(project)))
+        told = boxed(decision, policy, "runCommand", arguments=arguments).confine
+        return told and told.name
+
+    (project / "sub").mkdir()
+    assert box(["./deploy.sh", "now"], cwd=str(project)) is None
+    assert box(["./deploy.sh", "now"], cwd=str(project / "sub")) == "project"
+    assert box(["/opt/x"], cwd=str(project / "sub")) is None
 
 
 def test_a_command_without_a_shell_is_boxed_too(project):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from executor.confine import PROFILE_NAMES, Profile
 from executor_permissions.judge._verdicts import BY_GRANT
@@ -22,7 +23,7 @@ from executor_permissions.judge.rules._rules import shell_rule
 from executor_permissions.judge.runs._peel import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from executor.confine import ProfileName
     from executor_permissions.judge.rules._file_rules import FileRules, Found
@@ -37,6 +38,7 @@ _BY_KIND: dict[str, ProfileName] = {
     "network": "network",
     "writer": "project",
 }
+IsFree: TypeAlias = "Callable[[str], bool]"  # whether a program may run in no box
 _WRITTEN, _READ = ">", "<"  # as the first word of a part: files follow that are redirected to, or from
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
 
@@ -72,14 +74,14 @@ class _File:
     default: ProfileName | None
     trusted: bool
 
-    def named(self, part: Part, words: list[str], usual: ProfileName, project: str) -> ProfileName | None:
+    def named(self, part: Part, words: list[str], usual: ProfileName, is_free: IsFree) -> ProfileName | None:
         """The widest profile that it names for *words* of *part*, which would have the *usual* one."""
-        fitting = [name for name, rule in self.rules if _is_named(name, rule.patterns[0], part, words, usual, project)]
+        fitting = [name for name, rule in self.rules if _is_named(name, rule.patterns[0], part, words, usual, is_free)]
         return max(fitting, key=PROFILE_NAMES.index, default=None)
 
 
 def _is_named(
-    name: ProfileName, pattern: TokenPattern, part: Part, words: list[str], usual: ProfileName, project: str
+    name: ProfileName, pattern: TokenPattern, part: Part, words: list[str], usual: ProfileName, is_free: IsFree
 ) -> bool:
     """
     Whether *pattern*, of the list of a profile, is about a command.
@@ -91,12 +93,18 @@ def _is_named(
         return pattern.catches(words) == 2
     if part.text.split(None, 1)[:1] != words[:1] or not pattern.covers(Command(words, part.text)):
         return False
-    return name != "open" or _is_free(words[0], project)
+    return name != "open" or is_free(words[0])
 
 
-def _is_free(program: str, project: str) -> bool:
-    """Whether *program* may run in no box: no box can have put another in its place, or its path says that it may."""
-    return "/" in program or is_elsewhere(program, project)
+def _is_free(project: str, folder: str | None, program: str) -> bool:
+    """
+    Whether *program* may run in no box: no box can have put another in its place, or its path says that it may.
+
+    A relative one begins at the project's root, as those of rules do: from another *folder* it is another program.
+    """
+    if "/" not in program:
+        return is_elsewhere(program, project)
+    return program.startswith("/") or folder is None or os.path.realpath(folder) == project
 
 
 class Confinement:
@@ -143,6 +151,7 @@ class Confinement:
         names: list[ProfileName] = []
         written: list[str] = []
         parts = tuple(parts)
+        is_free = partial(_is_free, self._places.project, folder)
         for part in parts:
             if part.words[:1] == (_WRITTEN,):
                 if part.verdict == "allow" and part.rule is not None:
@@ -154,7 +163,7 @@ class Confinement:
             if part.words[:1] == (_READ,) or (not part.words and part.method == "ask_rule"):
                 continue  # a file that the shell opens, or a rule about the whole of the call: they run nothing
             words = list(part.words) or [_UNREAD]
-            names.append(self._of_part(part, words, granted))
+            names.append(self._of_part(part, words, granted, is_free))
         boxed = [name for name in names if name != "open"]
         mixed = len(boxed) < len(names)
         if mixed and (self.older or not boxed):
@@ -163,6 +172,11 @@ class Confinement:
         name: ProfileName = max(boxed, key=PROFILE_NAMES.index, default="project")
         own = credentials(parts, self._places, folder) if name == "network" else ()
         return self.named(name, written, own)._replace(mixed=mixed)
+
+    def kept(self, parts: Iterable[Part]) -> ProfileName | None:
+        """What a grant that these *parts* rest on keeps of their box; None in files that say nothing of boxes."""
+        profile = self.choose(parts, {}).profile
+        return profile.name if profile is not None else None if self.older else "open"
 
     def profile(self, name: ProfileName) -> Profile:
         """The profile of this name, with all that the policy says of files."""
@@ -189,16 +203,18 @@ class Confinement:
 
     # Which.
 
-    def _of_part(self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None]) -> ProfileName:
+    def _of_part(
+        self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None], is_free: IsFree
+    ) -> ProfileName:
         if part.method in BY_GRANT and part.rule is not None and part.rule in granted:
             shown = granted[part.rule] or _older(words)
-            if shown != "open" or _is_free(words[0], self._places.project):
+            if shown != "open" or self.older or is_free(words[0]):
                 return shown
         if self.older:
             return _older(words)
         name = self._default or of_words(words)
         for file in sorted(self._files, key=lambda file: not file.trusted):
-            told = file.named(part, words, name, self._places.project)
+            told = file.named(part, words, name, is_free)
             if told is not None:
                 name = told if file.trusted else min(name, told, key=PROFILE_NAMES.index)
         return name
