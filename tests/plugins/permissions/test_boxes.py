@@ -478,7 +478,7 @@ def test_no_credentials_go_to_what_the_settings_of_the_project_may_make_another_
         *(
             (line, [])
             for line in (
-                *("npm test", "npm restart", "npm stop", "npm version patch", "npm pack"),
+                *("npm test", "npm restart", "npm stop", "npm version patch", "npm pack", "npm init -y"),
                 *("pip wheel .", "pip list; pip wheel .", "uv sync", "uv build", "docker compose up"),
                 *("helm template ./chart", "helm lint ./chart", "helm show readme ./chart"),
             )

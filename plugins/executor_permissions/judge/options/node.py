@@ -122,7 +122,9 @@ PROGRAMS: dict[str, Entry] = {
             ),
             "link ln": Entry("builder", "npmpackage*", INSTALL, GLOBAL, traits="spell"),
             "init": Entry(
-                "writer", "", "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:"
+                "builder",  # it runs the module of the project that .npmrc names
+                "",
+                "-w: --init-author-name: --init-license: --init-version: --scope: --init-type:",
             ),
             "version": Entry(
                 "builder",  # as the next, it runs the scripts of the project that are called like it
