@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge._shell_cover import Cover
+from executor_permissions.judge._shell_cover import Cover, makes_nothing
 from executor_permissions.judge._shell_rules import (
     Judged,
     StepRules,
@@ -254,7 +254,8 @@ class ShellJudge:
             if not set(inner.words).issuperset(run.words) or (run.words != inner.words and affects_by_itself(own)):
                 inner = own
             if inner is not step.command and (worst is None or worst.verdict != "deny"):
-                worst = worse(worst, self._operands.found(inner, folders))
+                worst = worse(worst, self._operands.found(inner, folders, changed=changed))
+            changed = changed or not makes_nothing(inner)
         if may_be_worse(worst) and any((run.step or step).command.stdin in _SENT for run in runs):
             worst = worse(worst, self._sent(step, runs))
         return worst

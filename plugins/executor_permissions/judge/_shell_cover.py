@@ -202,10 +202,10 @@ class Cover:
             if not self.links_so_far and run.program in MAKERS:
                 self._makers = self._makers or LinkMakers(self._links)
                 self.links_so_far = self._makers.may_link(run, step.folders)
-        self.plain_so_far = self.plain_so_far and _makes_nothing(step.command)
+        self.plain_so_far = self.plain_so_far and makes_nothing(step.command)
 
 
-def _makes_nothing(command: Command) -> bool:
+def makes_nothing(command: Command) -> bool:
     """Whether *command* surely makes no file or folder in the work tree."""
     words = command.words
     if command.redirects and any(redirect.writes for redirect in command.redirects):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import shlex
 import shutil
 import sys
 import threading
@@ -77,6 +79,39 @@ def test_a_folder_is_the_same_however_it_is_entered(place, seed, count):
 @numbers(8)
 def test_a_file_of_a_project_that_nobody_has_trusted_makes_nothing_milder(place, seed, count):
     assert list(hold.narrowed(random.Random(seed), *place, count)) == []
+
+
+BEFORE = [
+    "make",
+    "./x",
+    "tar xf x.tar",
+    "git stash pop",
+    "set -e",
+    "unset X",
+    "cp -r a b",
+    "ln -s x z",
+    "cd src",
+    "touch a > b",
+]
+BEHIND = [
+    "cat .e*",
+    "cat z",
+    "cat *",
+    "cp -r . y",
+    "grep -rn x .",
+    "git diff '.e*'",
+    "file '.[e]nv'",
+    "tar cf a.tar .",
+    "cat < z",
+]
+
+
+@pytest.mark.parametrize("form", ["bash -c {0}", "sh -ec {0}", "eval {0}", "timeout 5 bash -c {0}", "{1}; bash -c {2}"])
+def test_what_a_command_before_may_have_made_counts_within_a_script_too(made, form):
+    for policy, one, other in itertools.product(made.values(), BEFORE, BEHIND):
+        line = f"{one}; {other}"
+        inside = form.format(shlex.quote(line), one, shlex.quote(other))
+        assert hold.severity(hold.judged(policy, inside)) >= hold.severity(hold.judged(policy, line)), inside
 
 
 def link_for_file(root):

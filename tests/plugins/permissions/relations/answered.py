@@ -92,13 +92,18 @@ def near(pick: random.Random, text: str) -> str:
 
 
 def is_case_of(rule: str, part: str, home: str) -> bool:
-    """Whether the words of a rule that was shown are those of *part*, as they stand or up to its ``*``."""
+    """
+    Whether the words of a rule that was shown are those of *part*, as they stand or up to its ``*``.
+
+    Options that change nothing are left out of what is shown: ``make`` is that of ``make -j4``.
+    """
     try:
         shown, given = shlex.split(rule), shlex.split(_HOME.sub(home, _FREE.sub("", part)))
     except ValueError:
         return True  # nothing that is read so simply
     open_end = rule.endswith(" *")
     shown = shown[:-1] if open_end else shown
+    shown, given = ([word for word in words if word[:1] != "-"] for words in (shown, given))
     for at in range(len(given)):
         behind = given[at : at + len(shown)] if open_end else given[at:]
         if behind == shown:

@@ -112,7 +112,7 @@ def wrapped(pick: random.Random, made: Mapping[str, Policy], count: int) -> Iter
     for _ in range(count):
         text, name = command(pick), pick.choice(sorted(made))
         policy = made[name]
-        if not is_understood(text):
+        if not is_understood(text) or "#" in text:  # of a comment, a rule for texts is read more broadly
             continue
         alone = judged(policy, text)
         changes = CHANGES_THE_SHELL.search(text)
@@ -192,10 +192,13 @@ def boxed(pick: random.Random, made: Mapping[str, Policy], count: int) -> Iterat
         if _OPEN_END.search(one) or CHANGES_THE_SHELL.search(one) or not (is_understood(one) and is_understood(other)):
             continue
         name = pick.choice(sorted(made))
-        whole, *parts = (
-            made[name].boxes.choose(judged(made[name], text).parts, {}).profile
+        line, *choices = (
+            made[name].boxes.choose(judged(made[name], text).parts, {})
             for text in (pick.choice(["%s; %s", "%s\n%s", "%s && %s"]) % (one, other), one, other)
         )
+        whole, parts = line.profile, [choice.profile for choice in choices]
+        if line.mixed:  # what is open in it has the box of the others, or a person looks
+            parts = [box for box in parts if box is not None]
         names = [_NAMES.index("open" if box is None else box.name) for box in (whole, *parts)]
         denied = any(judged(made[name], text).verdict == "deny" for text in (one, other))
         if not denied and names[0] < max(names[1:]):
@@ -243,11 +246,11 @@ def elsewhere(pick: random.Random, root: Path, home: Path, rounds: int) -> Itera
             by_cd = judged(policy, f"cd {folder} && {{ {text}\n}}")
             if severity(by_cwd) != severity(by_path):
                 yield name, "absolute", folder, text, by_cwd.reason, by_path.reason
-            if (
-                severity(by_cwd) != severity(started) and "*secret*" not in by_cwd.reason
-            ):  # that is in the folder's name
+            # The one is in the folder's name; the other is not said of the folder in which a person has started the host.
+            own = "*secret*" in by_cwd.reason or "a repository of its own" in by_cwd.reason
+            if severity(by_cwd) != severity(started) and not own:
                 yield name, "started", folder, text, by_cwd.verdict, by_cwd.reason, started.verdict, started.reason
-            if severity(by_cd) < severity(by_cwd):
+            if severity(by_cd) < severity(by_cwd) and "cd -" not in text:  # which leads back to where that came from
                 yield name, "cd", folder, text, by_cwd.verdict, by_cwd.reason, by_cd.verdict, by_cd.reason
 
 
