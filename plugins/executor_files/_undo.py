@@ -12,7 +12,7 @@ from executor.errors import ToolFailedError
 from executor_files._common import Options, explained, shown
 from executor_files._diff import unified_diff
 from executor_files._history import NOTHING, Change, History, State, state_of
-from executor_files._withheld import judged, judged_call
+from executor_files._withheld import Withheld, check_may
 from executor_files._write import replace, turn
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _MAX_DIFFED = 1 << 20  # bytes of a file up to which a diff is shown
 def undo_file_change(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     """The tool undoFileChange."""
     path = options.resolve_entry(arguments["path"])
-    _check_may_write(path)
+    check_may("writeFile", path, "written", content="")
     history = History()
     with turn(path), explained("Cannot undo the change of", path):
         try:
@@ -37,7 +37,7 @@ def undo_file_change(options: Options, arguments: dict[str, Any]) -> dict[str, A
         except sqlite3.Error as error:
             raise ToolFailedError(f"What was kept of {shown(path)} cannot be read: {error}") from error
     result = {"path": shown(path), "undone": change.tool, "changed_at": when(change.at), "now": _kind(change.before)}
-    if change.before.startswith("file:"):
+    if change.before.startswith("file:") and not Withheld().keeps(path):
         result["diff"] = _diff(path, now, former or b"")
     return result
 
@@ -49,15 +49,6 @@ def when(at: float) -> str:
 
 def _kind(mark: str) -> str:
     return mark.partition(":")[0]
-
-
-def _check_may_write(path: Path) -> None:
-    """What may not be written may not be written by taking something back. Raises ToolFailedError."""
-    call = judged_call()
-    if call is not None:
-        found = judged(call, "writeFile", {"path": str(path), "content": ""})
-        if found.kind == "denied":
-            raise ToolFailedError(f"{shown(path)} may not be written: {found.error}")
 
 
 def _last(history: History, path: Path, now: State) -> Change:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from executor import ToolCall, current_call
+from executor.errors import ToolFailedError
+from executor_files._common import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +45,15 @@ class Withheld:
         if found.decision is None and tool in self._tools:
             self._tools.remove(tool)  # nobody has an opinion on it, or there is no such tool: nor for the next file
         return found.kind == "denied"
+
+
+def check_may(tool: str, path: Path, done: str, **arguments: Any) -> None:
+    """Raises ToolFailedError: the policy keeps *tool* from *path*, which may not be *done* by another tool either."""
+    call = judged_call()
+    if call is not None:
+        found = judged(call, tool, {"path": str(path), **arguments})
+        if found.kind == "denied":
+            raise ToolFailedError(f"{shown(path)} may not be {done}: {found.error}")
 
 
 def judged(call: CurrentCall, tool: str, arguments: dict[str, Any]) -> Check:

@@ -25,6 +25,7 @@ from executor_files._common import (
 )
 from executor_files._diff import line_numbers, nearest, unified_diff
 from executor_files._keeping import Keeping
+from executor_files._withheld import Withheld, check_may
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,7 @@ def write_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
 def edit_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     """The tool editFile."""
     path = options.resolve(arguments["path"])
+    check_may("readFile", path, "read, nor edited")  # diffs and errors show what is in it, and what is not
     with turn(path):
         text, status = _text(path)
         old, new = _line_ends(text, arguments["old_text"], arguments["new_text"])
@@ -165,7 +167,9 @@ def _check_matches(path: Path, text: str, old: str, expected: int) -> int:
 
 
 def _old_text(path: Path) -> str | None:
-    """The text of the file that is about to be replaced; None if there is none, or it is large or no text."""
+    """The text of the file that is about to be replaced; None if there is none to show: large, no text, withheld."""
+    if Withheld().keeps(path):
+        return None
     with suppress(ToolFailedError), open_file(path) as (fd, status):
         if status.st_size <= _MAX_DIFFED:
             with open(fd, "rb", closefd=False) as file:

@@ -236,6 +236,26 @@ def test_what_may_not_be_read_is_not_kept(here, judged, database):
     assert b"unmistakable" not in database.read_bytes()
 
 
+def test_no_diff_or_error_tells_what_may_not_be_read(here, judged):
+    path = here / "key.pem"
+    policy = {"blacklist": {"arguments": {"readFile": {"path": ["*.pem"]}}}}
+    path.write_text("unmistakable")
+    assert judged({}).execute("writeFile", {"path": "key.pem", "content": "new"})[0]
+    executor = judged(policy)
+    success, value = executor.execute("undoFileChange", {"path": "key.pem"})
+    assert success, value
+    assert path.read_text() == "unmistakable"
+    assert "unmistakable" not in str(value)
+    for guess in ("unmis", "nothing of it"):
+        success, value = executor.execute("editFile", {"path": "key.pem", "old_text": guess, "new_text": "x"})
+        assert not success
+        assert "may not be read" in value["error"]
+    success, value = executor.execute("writeFile", {"path": "key.pem", "content": "newer"})
+    assert success, value
+    assert "unmistakable" not in str(value)
+    assert "diff" not in value
+
+
 def test_what_may_not_be_written_is_not_put_back(here, judged):
     (here / "f").write_text("one")
     assert judged({}).execute("writeFile", {"path": "f", "content": "two"})[0]
