@@ -112,7 +112,8 @@ def wrapped(pick: random.Random, made: Mapping[str, Policy], count: int) -> Iter
     for _ in range(count):
         text, name = command(pick), pick.choice(sorted(made))
         policy = made[name]
-        if not is_understood(text) or "#" in text:  # of a comment, a rule for texts is read more broadly
+        # More broadly is read, by itself: a comment, by rules for texts; a folder of the name ~, behind recursive options.
+        if not is_understood(text) or "#" in text or "'~" in text:
             continue
         alone = judged(policy, text)
         changes = CHANGES_THE_SHELL.search(text)
