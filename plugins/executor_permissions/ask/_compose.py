@@ -86,8 +86,7 @@ class Composer:
         boxes = [decision.confine.name] if decision.confine is not None else []
         if commands and bound is not None:
             again = policy.decide(call.name, copy_arguments(args), info, grants=trial) if trial is not None else None
-            kept = kept_boxes(decision, policy, offered.rules, again).values()
-            boxes = [name for name in dict.fromkeys(kept) if name is not None]
+            boxes = list(filter(None, dict.fromkeys(kept_boxes(decision, policy, offered.rules, again).values())))
         reason, parts = _reason(decision), decision.parts
         changed = self._changed(about.name, agent, definition)
         told = {name: text for name, text in _circumstances(call.name, info.cwd or "", agent, context, changed) if text}
