@@ -12,7 +12,7 @@ from executor.confine._mounted import is_in, mounts, other_names
 from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from executor.confine._mounted import Mount
     from executor.values._profile import Profile
@@ -188,10 +188,12 @@ class Places(NamedTuple):
     named: tuple[str, ...] = ()
 
     @classmethod
-    def now(cls) -> Places:
-        home = _home()
-        config, state, data, cache = (_kept(kind, home) for kind in _USUALLY)
-        return cls(home, config, state, data, cache, kept_own(), named_secrets(home))
+    def now(cls, environ: Mapping[str, str] | None = None) -> Places:
+        """*environ* is this process's own, for who has copied it: each look into ``os.environ`` costs a microsecond."""
+        told = os.environ.copy() if environ is None else environ
+        home = _home(told)
+        config, state, data, cache = (_kept(kind, home, told) for kind in _USUALLY)
+        return cls(home, config, state, data, cache, kept_own(), _named_in(told, home, SECRET_VARIABLES))
 
     @property
     def own(self) -> str:
@@ -208,7 +210,10 @@ class Places(NamedTuple):
 
 def named_secrets(home: str, variables: Iterable[str] = SECRET_VARIABLES) -> tuple[str, ...]:
     """What *variables* name now that is secret. What holds the *home* folder, or is a device, cannot be meant."""
-    environ = os.environ
+    return _named_in(os.environ, home, variables)
+
+
+def _named_in(environ: Mapping[str, str], home: str, variables: Iterable[str]) -> tuple[str, ...]:
     given = [(variable, environ[variable]) for variable in variables if variable in environ]
     found = []
     for variable, value in given:
@@ -219,9 +224,9 @@ def named_secrets(home: str, variables: Iterable[str] = SECRET_VARIABLES) -> tup
     return tuple(found)
 
 
-def _home() -> str:
+def _home(environ: Mapping[str, str]) -> str:
     """The user's home folder: the system's word for it, where the environment does not name one from the root on."""
-    named = os.environ.get("HOME", "")
+    named = environ.get("HOME", "")
     if os.path.isabs(named) or sys.platform == "win32":
         return os.path.expanduser("~")
     import pwd
@@ -232,10 +237,10 @@ def _home() -> str:
         return "/"
 
 
-def _kept(kind: Literal["config", "state", "data", "cache"], home: str) -> str:
+def _kept(kind: Literal["config", "state", "data", "cache"], home: str, environ: Mapping[str, str]) -> str:
     """Where toolexec's folder of this kind is: what all of it asks has its own reading of variables that are odd."""
-    named, usually = os.environ.get(f"XDG_{kind.upper()}_HOME", ""), os.path.join(home, _USUALLY[kind])
-    if sys.platform == "linux" and os.path.isabs(named or os.environ.get("HOME", "")):  # by far the most
+    named, usually = environ.get(f"XDG_{kind.upper()}_HOME", ""), os.path.join(home, _USUALLY[kind])
+    if sys.platform == "linux" and os.path.isabs(named or environ.get("HOME", "")):  # by far the most
         return os.path.dirname(os.path.join(named or usually, "toolexec"))
     try:
         import platformdirs  # 10 ms, which most processes that have boxes have spent already

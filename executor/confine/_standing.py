@@ -14,9 +14,7 @@ _INHERITED = (
     (b"\nSigBlk:", b"\nSigCgt:"),
     (b"\nCapInh:", b"\nvoluntary_ctxt_switches:"),
 )
-_NAMESPACES = tuple(
-    f"/proc/thread-self/ns/{name}" for name in ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
-)
+_NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts")
 _STATUS = 4096  # bytes, in which it is whole but for whoever is in hundreds of groups
 _LIMITS = range(16)  # that Linux has, see getrlimit(2)
 
@@ -30,7 +28,11 @@ def inherited() -> tuple[object, ...]:
     parts = [told[told.index(start) : told.index(end)] for start, end in _INHERITED]
     who = os.getresuid(), os.getresgid(), tuple(os.getgroups()), os.getsid(0)
     limits = tuple(map(resource.getrlimit, _LIMITS))
-    spaces = tuple(map(os.readlink, _NAMESPACES))
+    folder = os.open("/proc/thread-self/ns", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        spaces = [os.readlink(name, dir_fd=folder) for name in _NAMESPACES]
+    finally:
+        os.close(folder)
     root = os.stat("/")
     scheduled = os.nice(0), os.sched_getscheduler(0)
-    return who, *parts, limits, spaces, scheduled, root.st_dev, root.st_ino
+    return who, *parts, limits, *spaces, scheduled, root.st_dev, root.st_ino

@@ -114,7 +114,7 @@ def start(
         ConfinementError: The profile is required, and no box holds it here; or its box could not be made.
         OSError: As ``subprocess.Popen``.
     """
-    return _start_in(announced(profile), profile, command, cwd, os.environ if env is None else env, popen, marks, front)
+    return _start_in(announced(profile), profile, command, cwd, env, popen, marks, front)
 
 
 def announced(profile: Profile) -> Box:
@@ -149,7 +149,7 @@ def _start_in(
     profile: Profile,
     command: list[str],
     cwd: str | None,
-    env: Mapping[str, str],
+    env: Mapping[str, str] | None,
     popen: Mapping[str, Any],
     marks: Mapping[str, str] = NO_MARKS,
     front: Sequence[str] = (),
@@ -157,7 +157,8 @@ def _start_in(
     if not popen.get("start_new_session") and sys.platform != "win32":
         popen = {**popen, "process_group": 0}
     if box.mechanism == "none":
-        process = subprocess.Popen([*front, *command], cwd=cwd, env={**env, **marks}, **popen)
+        environment = {**(os.environ if env is None else env), **marks}
+        process = subprocess.Popen([*front, *command], cwd=cwd, env=environment, **popen)
         return Boxed(process, box, _nothing, _nothing)
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         raise ConfinementError(
@@ -175,7 +176,7 @@ def _start_once(
     profile: Profile,
     command: list[str],
     cwd: str | None,
-    env: Mapping[str, str],
+    env: Mapping[str, str] | None,
     popen: Mapping[str, Any],
     marks: Mapping[str, str],
     front: Sequence[str],
@@ -194,11 +195,12 @@ End: TypeAlias = "Callable[[], None]"
 
 @contextlib.contextmanager
 def _landlock(
-    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
+    box: Box, profile: Profile, env: Mapping[str, str] | None, marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[tuple[Inside, End]]:
     """Gives what starts a command in the box, and gives that as it is then, under Landlock; and what ends all in it."""
+    own = os.environ.copy()
     with writing(profile) as held:
-        kept = _slots.take(Want(held, Places.now()), box)
+        kept = _slots.take(Want(held, Places.now(own)), box)
 
         def inside(
             command: list[str], cwd: str | None, popen: Mapping[str, Any]
@@ -207,7 +209,7 @@ def _landlock(
 
         try:
             slot = kept.slot
-            environment = {**clean(env, profile, slot.temporary.path, slot.cache), **marks}
+            environment = {**clean(own if env is None else env, profile, slot.temporary.path, slot.cache), **marks}
             yield inside, kept.over
         except BaseException:
             kept.close()
@@ -217,7 +219,7 @@ def _landlock(
 
 @contextlib.contextmanager
 def _bubblewrap(
-    box: Box, profile: Profile, env: Mapping[str, str], marks: Mapping[str, str], front: Sequence[str]
+    box: Box, profile: Profile, env: Mapping[str, str] | None, marks: Mapping[str, str], front: Sequence[str]
 ) -> Iterator[tuple[Inside, End]]:
     """The same under bubblewrap."""
     fill_streams()

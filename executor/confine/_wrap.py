@@ -198,8 +198,8 @@ def _give_up(process: subprocess.Popen[bytes]) -> str:
 
 
 @contextlib.contextmanager
-def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
-    """A box for *profile*; what is made for it is removed at the end. Raises OSError."""
+def wrapping(profile: Profile, env: Mapping[str, str] | None) -> Iterator[Wrapped]:
+    """A box for *profile*; what is made for it is removed at the end. For *env* see `start`. Raises OSError."""
     program = _bubblewrap.find()
     if program is None:
         raise FileNotFoundError(errno.ENOENT, "bubblewrap is gone", "bwrap")
@@ -208,7 +208,8 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
             f"The box {profile.name!r} may write all of the project, which is the whole file system (/): start in the "
             "project's own folder, or put the command into 'read' or 'open' under \"confine\""
         )
-    places = Places.now()
+    own = os.environ.copy()
+    places = Places.now(own)
     boxes = _folders.boxes_of(profile.project, places)
     with contextlib.ExitStack() as over:  # to the end, whatever is interrupted of it
         over.callback(_tidy, boxes)
@@ -219,7 +220,7 @@ def wrapping(profile: Profile, env: Mapping[str, str]) -> Iterator[Wrapped]:
         until_over = over.enter_context(contextlib.ExitStack())
         over.callback(first.end)  # before what is put right: a process that is left would undo it again
         cache = temporary.path if profile.name == "read" else _folders.cache_of(boxes)
-        environment = clean(env, profile, temporary.path, cache)
+        environment = clean(own if env is None else env, profile, temporary.path, cache)
         yield Wrapped(program, profile, places, boxes, cache, environment, temporary, first, until_over)
 
 
