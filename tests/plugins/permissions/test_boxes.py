@@ -172,7 +172,8 @@ def test_nothing_is_open_that_the_project_may_have_put_in_the_place_of_a_program
 
 
 def test_nor_by_an_answer_that_was_given_before_it_was_there(project, programs, monkeypatch):
-    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "ask"}, project_root=project, home=project.parent)
+    opened = {"version": "1.2", "defaultPolicy": "ask", "confine": {"open": ["make *"]}}
+    policy = Policy.from_dict(opened, project_root=project, home=project.parent)
     part = Part("make x", "allow", "make x", "", "grant", words=("make", "x"))
     path = os.environ["PATH"]
     for shown in ("open", None):
@@ -750,6 +751,35 @@ def test_always_to_what_runs_in_no_box_stores_that_until_the_project_may_have_pu
     monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
     assert run("docker images")["box"] == "read"
     assert run("docker compose up")["box"] == "project"
+
+
+@pytest.mark.parametrize(
+    ("confine", "asked", "rules", "other", "box"),
+    [
+        ({"open": ["docker ps *"]}, "docker ps", ["docker *"], "docker compose up", "project"),
+        ({"open": ["docker ps *"]}, "docker ps", ["docker ps *", "python x.py"], "python x.py", "project"),
+        ({}, "git fetch", ["git *"], "git commit -m x", "project"),
+        ({}, "git fetch", ["git *"], "git fetch --all", "network"),
+        ({"network": ["npm install *"]}, "npm install", ["npm *"], "npm test", "project"),
+        ({}, "ls", ["ls", "make *"], "make x", "read"),
+        ({"default": "read"}, "ls", ["ls", "curl https://example.org/"], "curl https://example.org/", "read"),
+    ],
+)
+def test_a_rule_that_a_person_wrote_gives_no_command_more_than_its_own_box(
+    confine, asked, rules, other, box, project, judged
+):
+    (project / "x.py").touch()
+    run = judged({"confine": confine}, ("always", {"rules": rules}))
+    run(asked)
+    assert [grant.rule for grant in run.plugin.grants.all()] == rules
+    assert run(other)["box"] == box
+
+
+def test_what_the_policy_opens_no_longer_an_answer_does_not_keep_open(project, programs):
+    programs(project.parent / "bin", "make")
+    part = Part("make x", "allow", "make x", "", "grant", words=("make", "x"))
+    policy = Policy.from_dict({"version": "1.2"}, project_root=project, home=project.parent)
+    assert policy.boxes.choose([part], {"make x": "open"}).profile.name == "project"
 
 
 def test_a_grant_made_before_boxes_leaves_what_does_not_read_open(judged, programs, project, monkeypatch):

@@ -206,10 +206,18 @@ class Confinement:
     def _of_part(
         self, part: Part, words: list[str], granted: Mapping[str, ProfileName | None], is_free: IsFree
     ) -> ProfileName:
-        if part.method in BY_GRANT and part.rule is not None and part.rule in granted:
-            shown = granted[part.rule] or _older(words)
-            if shown != "open" or self.older or is_free(words[0]):
-                return shown
+        usual = self._usual(part, words, is_free)
+        if part.method not in BY_GRANT or part.rule is None or part.rule not in granted:
+            return usual
+        kept = granted[part.rule]
+        if kept is not None:
+            # Never more than by itself: a rule that a person wrote is about commands, too, that no question has shown.
+            return min(usual, kept, key=PROFILE_NAMES.index)
+        before = _older(words)
+        return before if before != "open" or self.older or is_free(words[0]) else usual
+
+    def _usual(self, part: Part, words: list[str], is_free: IsFree) -> ProfileName:
+        """The box of a command that no grant is about."""
         if self.older:
             return _older(words)
         name = self._default or of_words(words)
