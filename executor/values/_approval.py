@@ -158,6 +158,9 @@ def parse_answer(value: object, by: str = "") -> Answer:
     return read_answer(value, by) or Answer("no", None, by)
 
 
+_REACHES = frozenset({"scope", "for", "times", "whole_tool", "rules"})
+
+
 def read_answer(value: object, by: str = "") -> Answer | None:
     """
     The answer that *value* means; None for what is not understood.
@@ -201,6 +204,8 @@ def _with_value(word: Word, value: Any, by: str) -> Answer | None:
 
 
 def _lasting_of(value: Mapping[str, Any]) -> Lasting | None:
+    if not _REACHES.issuperset(value):  # a limit that is called otherwise would be none
+        return None
     scope, seconds, times, rules = (value.get(key) for key in ("scope", "for", "times", "rules"))
     if isinstance(seconds, str):
         match = _FOR.fullmatch(f"for {seconds}")

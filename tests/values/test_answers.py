@@ -96,6 +96,8 @@ def test_an_answer_made_elsewhere_has_a_value_that_fits_its_word():
         Answer("edit", "a"),
         Answer("edit"),
         Answer("always", {"for": 0}),
+        Answer("always", {"time": 3}),
+        Answer("always", {"expires": "1h"}),
         Answer("turn", "x"),
     ):
         assert read_answer(odd) is None
