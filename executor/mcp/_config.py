@@ -97,10 +97,18 @@ def here() -> Path:
         return Path()
 
 
+def is_switched_off(entry: Mapping[str, Any]) -> bool:
+    """Whether the entry says that its server is not to be used."""
+    return entry.get("disabled") is True or entry.get("enabled") is False
+
+
 def _read(entry: object, expand: Expander) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
         raise _UnusableError(f"its entry is a {type(entry).__name__}, not an object")
-    if entry.get("disabled") is True or entry.get("enabled") is False:
+    for key in ("disabled", "enabled"):
+        if not isinstance(entry.get(key), bool | None):
+            raise _UnusableError(f'"{key}" is {entry[key]!r}: use true or false')
+    if is_switched_off(entry):
         raise _UnusableError("it is switched off where it is configured")
     url = next((expand.text(entry[key], key) for key in URL_KEYS if entry.get(key)), "")
     transport = _transport(entry, url)

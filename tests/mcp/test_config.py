@@ -81,6 +81,10 @@ def test_variables(text, value, tmp_path):
         ({"url": "http://h:99999/x"}, "cannot be read"),
         ({"command": "x", "envFile": "/no/such/file"}, "envFile cannot be read"),
         ({"command": "x", "disabled": True}, "switched off"),
+        ({"command": "x", "disabled": "true"}, "\"disabled\" is 'true': use true or false"),
+        ({"command": "x", "disabled": 1}, '"disabled" is 1: use true or false'),
+        ({"command": "x", "enabled": "no"}, "\"enabled\" is 'no': use true or false"),
+        ({"command": "x", "enabled": 0}, '"enabled" is 0: use true or false'),
         ("npx x", "is a str, not an object"),
     ],
 )
