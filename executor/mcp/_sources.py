@@ -37,6 +37,8 @@ def configured(config: Mapping[str, Any]) -> Configured:
     Raises:
         ValueError: One of the three has a value that cannot be meant.
     """
+    from executor.mcp._config import is_switched_off
+
     entries = config.get("servers", {})
     if not isinstance(entries, Mapping):
         raise ValueError(f"servers is {entries!r}: give a table of servers by name")  # noqa: TRY004 -- as for every setting
@@ -45,15 +47,15 @@ def configured(config: Mapping[str, Any]) -> Configured:
     if not entries and not files:
         return found
     for server in [*_written(entries), *_read(files, found.problems)]:
-        if server.entry.get("disabled") is True or server.entry.get("enabled") is False:
-            continue
         kept = found.servers.setdefault(server.name, server)
-        if kept is not server:
+        if kept is not server and not is_switched_off(server.entry):
             source = kept.source or "the configuration"
+            off = ", and is switched off" if is_switched_off(kept.entry) else ""
             found.problems.append(
-                f"the MCP server {server.name!r} of {server.source} is left out: the one of {source} has its name"
+                f"the MCP server {server.name!r} of {server.source} is left out: the one of {source} has its name{off}"
             )
-    return found
+    used = {name: server for name, server in found.servers.items() if not is_switched_off(server.entry)}
+    return found._replace(servers=used)
 
 
 def _written(entries: Mapping[str, Any]) -> Iterator[ServerConfig]:

@@ -237,6 +237,18 @@ def test_an_entry_that_would_be_another_program_in_each_folder_is_not_used(entry
     assert "another program in each folder" in found.servers["a"].problem
 
 
+def test_a_server_that_is_switched_off_leaves_its_name_to_no_other(own_folders):
+    place = own_folders / ".cursor" / "mcp.json"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(json.dumps({"mcpServers": {"a": {"command": "other"}, "b": {"command": "b"}}}))
+    off = {"command": "mine", "disabled": True}
+    found = configured({"servers": {"a": off}, "files": ["cursor"], "catalogue": False})
+    assert [*found.servers] == ["b"]
+    assert found.problems == [
+        f"the MCP server 'a' of {place} is left out: the one of the configuration has its name, and is switched off"
+    ]
+
+
 def test_binding_an_entry_makes_its_paths_absolute(tmp_path):
     (tmp_path / "server.js").write_text("")
     entry = {"command": "node", "args": ["server.js", "-y", "@scope/name", "https://h/x"], "env": {"A": "${B}"}}
