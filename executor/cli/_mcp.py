@@ -209,7 +209,10 @@ def _store(app: App, entries: Mapping[str, Any], *, replace: bool, as_json: bool
         for name, entry in entries.items():
             if name in there and not replace:
                 raise CliError(f"there is a server {name!r} already: --replace replaces it")
-            problem = parse_entry(name, entry).problem
+            told = parse_entry(name, entry)
+            problem = told.problem
+            for loss in told.lost:
+                app.screen.note(f"{name}: {loss}")
             if problem is not None and "is not set" not in problem:
                 raise CliError(f"{name}: {problem}")
             if problem is not None:

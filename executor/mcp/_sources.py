@@ -55,6 +55,10 @@ def configured(config: Mapping[str, Any]) -> Configured:
                 f"the MCP server {server.name!r} of {server.source} is left out: the one of {source} has its name{off}"
             )
     used = {name: server for name, server in found.servers.items() if not is_switched_off(server.entry)}
+    own = ("", str(catalogue_path()))
+    for server in used.values():  # a file of another assistant has words for that one
+        told = server.lost if server.source in own else ()
+        found.problems.extend(f"the MCP server {server.name!r}: {loss}" for loss in told)
     return found._replace(servers=used)
 
 

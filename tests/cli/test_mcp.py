@@ -148,6 +148,8 @@ def test_json_is_added_from_the_line_and_from_stdin(mcp):
     mcp("add-json", "a", '{"command": "x"}')
     mcp("add-json", "b", "-", stdin='{"url": "http://h"}')
     assert mcp.entries() == {"a": {"command": "x"}, "b": {"url": "http://h"}}
+    told = mcp("add-json", "c", '{"command": "x", "Confine": "read"}')
+    assert "c: 'Confine' has no effect here" in told.stderr
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,21 @@ def test_a_server_that_is_switched_off_leaves_its_name_to_no_other(own_folders):
     ]
 
 
+def test_what_has_no_effect_in_an_entry_of_ones_own_is_told(own_folders):
+    own = own_folders / "config" / "toolexec" / "mcp.json"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "Confine": "read"}}}))
+    other = own_folders / ".cursor" / "mcp.json"
+    other.parent.mkdir(exist_ok=True)
+    other.write_text(json.dumps({"mcpServers": {"c": {"command": "x", "autoApprove": ["y"]}}}))
+    found = configured({"servers": {"b": {"command": "x", "exclude": ["rm"]}}, "files": ["cursor"]})
+    assert [*found.servers] == ["b", "a", "c"]
+    assert found.problems == [
+        "the MCP server 'b': 'exclude' has no effect here: it is not known",
+        "the MCP server 'a': 'Confine' has no effect here: it is not known",
+    ]
+
+
 def test_binding_an_entry_makes_its_paths_absolute(tmp_path):
     (tmp_path / "server.js").write_text("")
     entry = {"command": "node", "args": ["server.js", "-y", "@scope/name", "https://h/x"], "env": {"A": "${B}"}}
