@@ -30,8 +30,9 @@ _FILES = re.compile(
 _IN_PLACE = re.compile(r"is a directory|\bEISDIR\b", re.IGNORECASE)
 _ABSENT = re.compile(r"no such file or directory|\bENOENT\b", re.IGNORECASE)  # … and of what is hidden
 _NETWORK = re.compile(
-    r"could ?n[o']t resolve|name or service not known|temporary failure in name resolution|network is unreachable"
-    r"|failed to (?:connect|resolve)|connection refused|\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b"
+    r"(?:could ?n[o']t|failed to|unable to) resolve (?:the )?(?:host|proxy|address)|name or service not known"
+    r"|temporary failure (?:in name resolution|resolving)|network is unreachable|failed to connect|connection refused"
+    r"|\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH)\b"
     r"|no such host|dns error",
     re.IGNORECASE,
 )

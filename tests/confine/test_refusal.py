@@ -147,3 +147,22 @@ def test_what_an_ordinary_user_may_not_do_either_is_not_put_down_to_the_box(prof
         assert found is None if told is None else found.startswith(told)
     if told is None:
         assert refusal(replace(profile, name="read"), BOX, "diff ./f /etc/shadow", profile.project, said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("curl: (6) Could not resolve host: example.com", True),
+        ("curl: (5) Couldn't resolve proxy: p", True),
+        ("ssh: Could not resolve hostname h: Name or service not known", True),
+        ("wget: unable to resolve host address 'example.com'", True),
+        ("Temporary failure resolving 'deb.debian.org'", True),
+        ("Failed to connect to localhost port 80", True),
+        ("fatal: Failed to resolve 'HEAD' as a valid ref.", False),
+        ("error[E0433]: failed to resolve: use of undeclared crate or module `x`", False),
+        ('[ERROR] Could not resolve "./missing"', False),
+        ('Failed to resolve import "./x" from "src/main.ts"', False),
+    ],
+)
+def test_what_cannot_resolve_anything_but_an_address_wants_no_network(profile, said, told):
+    assert ("has no network" in (refusal(profile, BOX, "npm run build", profile.project, said) or "")) is told
