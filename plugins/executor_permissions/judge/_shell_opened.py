@@ -17,6 +17,7 @@ from executor_permissions.judge.bash._words import NO_FILES, Redirect
 from executor_permissions.judge.files._made_links import MAKERS, LinkMakers
 from executor_permissions.judge.files._scripts import files_of
 from executor_permissions.judge.options import walk
+from executor_permissions.judge.options._programs import REMOTE
 from executor_permissions.judge.paths._paths import LONGEST_PATH
 from executor_permissions.judge.rules._rules import Part
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from executor_permissions.judge.runs._runs import Run, Runs
 
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
-_REMOTE = frozenset({"ssh", "slogin"})  # the files of the other machine are other ones
 _NOT_ALLOWED = {
     "readFile": "it reads a file, and no rule for readFile allows that",
     "writeFile": "it writes a file, and no rule for writeFile allows that",
@@ -71,7 +71,7 @@ class Opened:
         known: set[tuple[str, str, Folders, bool]] = set()
         remote = False  # whether it is what a program of another machine is told that comes
         for run in runs:
-            here, remote = not remote, remote or run.program in _REMOTE
+            here, remote = not remote, remote or run.program in REMOTE
             if run.words == step.command.words:
                 continue
             folders = (run.step or step).folders

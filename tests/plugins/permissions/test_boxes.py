@@ -171,6 +171,18 @@ def test_nothing_is_open_that_the_project_may_have_put_in_the_place_of_a_program
     assert chosen("make", confine) == ("allow", "project")
 
 
+@pytest.mark.parametrize(
+    "around", ["timeout 5", "nice -n 5", "env FOO=1", "timeout 5 nice", "setsid", "flock f", "watch", "xargs"]
+)
+def test_nor_where_a_program_from_elsewhere_stands_around_it(chosen, programs, project, monkeypatch, around):
+    confine = {"open": [f"{around} make *", f"{around} ./bin/tool *"]}
+    monkeypatch.setenv("PATH", f"{programs(project.parent / 'bin', *'timeout nice env setsid flock watch xargs'.split())}")
+    assert chosen(f"{around} make", confine)[1] is None
+    monkeypatch.setenv("PATH", f"{programs(project / '.venv' / 'bin', 'make')}{os.pathsep}{os.environ['PATH']}")
+    assert chosen(f"{around} make", confine)[1] == "project"
+    assert chosen(f"{around} ./bin/tool", confine)[1] is None  # as it is written there
+
+
 def test_nor_by_an_answer_that_was_given_before_it_was_there(project, programs, monkeypatch):
     opened = {"version": "1.2", "defaultPolicy": "ask", "confine": {"open": ["make *"]}}
     policy = Policy.from_dict(opened, project_root=project, home=project.parent)

@@ -17,10 +17,12 @@ from executor_permissions.judge.bash._words import Command
 from executor_permissions.judge.boxes._credentials import credentials, is_elsewhere
 from executor_permissions.judge.boxes._walked import Walked
 from executor_permissions.judge.options import walk
+from executor_permissions.judge.options._programs import REMOTE, RUNNERS
 from executor_permissions.judge.paths._links import Links
 from executor_permissions.judge.paths._paths import Place
 from executor_permissions.judge.rules._rules import shell_rule
 from executor_permissions.judge.runs._peel import parts_of
+from executor_permissions.judge.runs._unwrap import look_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +40,7 @@ _BY_KIND: dict[str, ProfileName] = {
     "network": "network",
     "writer": "project",
 }
-IsFree: TypeAlias = "Callable[[str], bool]"  # whether a program may run in no box
+IsFree: TypeAlias = "Callable[[Sequence[str]], bool]"  # whether a command may run in no box
 _WRITTEN, _READ = ">", "<"  # as the first word of a part: files follow that are redirected to, or from
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
 
@@ -93,18 +95,33 @@ def _is_named(
         return pattern.catches(words) == 2
     if part.text.split(None, 1)[:1] != words[:1] or not pattern.covers(Command(words, part.text)):
         return False
-    return name != "open" or is_free(words[0])
+    return name != "open" or is_free(words)
 
 
-def _is_free(project: str, folder: str | None, program: str) -> bool:
+def _is_free(project: str, folder: str | None, words: Sequence[str]) -> bool:
     """
-    Whether *program* may run in no box: no box can have put another in its place, or its path says that it may.
+    Whether a command may run in no box: no box can have put another program in the place of its own, or its path says
+    that it may.
 
-    A relative one begins at the project's root, as those of rules do: from another *folder* it is another program.
+    A relative path begins at the project's root, as those of rules do: from another *folder* it is another program.
     """
-    if "/" not in program:
-        return is_elsewhere(program, project)
-    return program.startswith("/") or folder is None or os.path.realpath(folder) == project
+    at_root = folder is None or os.path.realpath(folder) == project
+    return all(
+        program.startswith("/") or at_root if "/" in program else is_elsewhere(program, project)
+        for program in _programs(words)
+    )
+
+
+def _programs(words: Sequence[str]) -> Iterator[str]:
+    """The program of a command, and those that it stands around: ``timeout``, ``xargs`` and ``docker``."""
+    yield words[0]
+    command = Command(list(words), "")
+    if command.program in RUNNERS or command.program in REMOTE:
+        return  # it is there to run what is the project's own, or another machine's
+    for inner in look_inside(command).commands:
+        if inner.certain:
+            yield from _programs(inner.words or (inner.script or "").split() or [""])
+
 
 
 class Confinement:
@@ -214,7 +231,7 @@ class Confinement:
             # Never more than by itself: a rule that a person wrote is about commands, too, that no question has shown.
             return min(usual, kept, key=PROFILE_NAMES.index)
         before = _older(words)
-        return before if before != "open" or self.older or is_free(words[0]) else usual
+        return before if before != "open" or self.older or is_free(words) else usual
 
     def _usual(self, part: Part, words: list[str], is_free: IsFree) -> ProfileName:
         """The box of a command that no grant is about."""

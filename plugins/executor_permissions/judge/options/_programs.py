@@ -146,6 +146,7 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
 }
 
+REMOTE = frozenset({"ssh", "slogin"})  # the files and programs of the other machine are other ones
 # Sub-commands that run the words behind them.
 RUNNERS: dict[str, frozenset[str]] = {
     "asdf": frozenset({"exec"}),
