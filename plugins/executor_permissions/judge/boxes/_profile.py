@@ -123,7 +123,6 @@ def _programs(words: Sequence[str]) -> Iterator[str]:
             yield from _programs(inner.words or (inner.script or "").split() or [""])
 
 
-
 class Confinement:
     """
     What a policy says about boxes.
