@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import secrets
 import time
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_FILE = 64 * 1024 * 1024  # bytes of one output file: room for any build log, and no full disk by one command
 MAX_AGE = 7 * 24 * 3600.0  # seconds after which an output file is removed when a new one is made
+MOST_KEPT = 1024**3  # bytes of all output files together; past it the oldest go when a new one is made
 
 _PREFIX = "command-"  # the folder may hold other files: only those of this name are ever removed
 
@@ -171,7 +173,7 @@ def _whole_characters(tail: bytearray) -> bytearray:
 
 
 def _create(folder: Path, stream: str) -> tuple[int, Path]:
-    """A new file for this user's eyes only, as (descriptor, path). Removes those that are too old."""
+    """A new file for this user's eyes only, as (descriptor, path). Removes what is too old, or too much."""
     make_private(folder)
     _remove_old(folder)
     path = folder / f"{_PREFIX}{secrets.token_hex(8)}.{stream}"
@@ -180,10 +182,16 @@ def _create(folder: Path, stream: str) -> tuple[int, Path]:
 
 
 def _remove_old(folder: Path) -> None:
-    oldest = time.time() - MAX_AGE
+    """Remove those that are too old, and then the oldest while there is too much."""
+    found = []
     for path in folder.glob(f"{_PREFIX}*.std*"):
-        try:
-            if path.lstat().st_mtime < oldest:
-                path.unlink()
-        except OSError:
-            continue  # another process was faster, or it is not ours: neither concerns the command that runs now
+        with contextlib.suppress(OSError):  # another process was faster
+            status = path.lstat()
+            found.append((status.st_mtime, status.st_size, path))
+    oldest, excess = time.time() - MAX_AGE, sum(size for _, size, _ in found) - MOST_KEPT
+    for changed, size, path in sorted(found):
+        if changed >= oldest and excess <= 0:
+            break
+        with contextlib.suppress(OSError):  # or it is not ours: neither concerns the command that runs now
+            path.unlink()
+            excess -= size

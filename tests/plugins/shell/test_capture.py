@@ -77,6 +77,23 @@ def test_a_file_of_exactly_the_limit_lacks_nothing(tmp_path):
     assert spool.note is None
 
 
+def test_of_more_than_may_be_kept_the_oldest_files_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(_capture, "MOST_KEPT", 25)
+    kept = []
+    for number in range(5):
+        spool = Spool(tmp_path, "stdout")
+        spool.write(b"0123456789")
+        spool.close()
+        os.utime(spool.path, (2e9 + number, 2e9 + number))
+        kept.append(spool.path)
+    (tmp_path / "another").write_bytes(b"0" * 100)
+    newest = Spool(tmp_path, "stdout")
+    newest.close()
+    assert newest.path.exists()
+    assert [path.exists() for path in kept] == [False, False, False, True, True]
+    assert (tmp_path / "another").exists()
+
+
 def test_a_link_in_the_folder_is_not_followed(tmp_path, monkeypatch):
     monkeypatch.setattr(_capture.secrets, "token_hex", lambda _: "known")
     (tmp_path / "command-known.stdout").symlink_to(tmp_path / "elsewhere")
