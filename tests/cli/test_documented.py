@@ -52,6 +52,9 @@ def names_all(line, words):
     return all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line) for word in words)
 
 
+READERS = {"os.environ.get", "os.environ.pop", "os.getenv", "environ.get"}  # the last: of a copy
+
+
 def read_variables(path):
     """The environment variables that a module reads by a name that stands in it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -64,7 +67,7 @@ def read_variables(path):
     }
     for node in ast.walk(tree):
         name = None
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"os.environ.get", "os.environ.pop", "os.getenv"}:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in READERS:
             name = node.args[0]
         elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
             name = node.slice

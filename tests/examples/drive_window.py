@@ -60,6 +60,7 @@ class Driver:
 
     def press(self, text):
         (button,) = (each for each in under(self.root, tk.Button) if each.cget("text") == text)
+        self.root.update()  # a window that was just put there is shown when the server says so
         assert button.winfo_viewable()
         assert button.winfo_rooty() + button.winfo_height() <= self.root.winfo_screenheight(), "below the screen"
         button.invoke()
