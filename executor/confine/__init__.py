@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from executor.confine._launch import launcher as launcher
     from executor.confine._places import SECRET_PLACES as SECRET_PLACES
     from executor.confine._places import named_secrets as named_secrets
+    from executor.confine._programs import is_elsewhere as is_elsewhere
     from executor.confine._refusal import refusal as refusal
     from executor.confine._repositories import repositories_below as repositories_below
     from executor.confine._start import Boxed as Boxed
@@ -44,6 +45,7 @@ __all__, __getattr__ = lazy_names(
         "executor.confine._git_index": "GitIndex read_index",
         "executor.confine._launch": "carried launcher",
         "executor.confine._places": "SECRET_PLACES named_secrets",
+        "executor.confine._programs": "is_elsewhere",
         "executor.confine._refusal": "refusal",
         "executor.confine._repositories": "repositories_below",
         "executor.confine._start": "Boxed box_of let_go start",

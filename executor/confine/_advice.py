@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from typing import TYPE_CHECKING
+
+from executor.confine._programs import found, is_elsewhere
+from executor.values._profile import PROFILE_NAMES
+
+if TYPE_CHECKING:
+    from executor.values._profile import Profile
 
 # In front of what a shell says of itself: of a redirection, or of a program that it may not start.
 SHELLS_OWN = re.compile(r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: (?:(?:line )?\d+: )?", re.MULTILINE)
@@ -24,27 +31,58 @@ _WITH_SUBCOMMANDS = frozenset(
 )
 
 
-def advice(command: str | list[str], said: str, profile: str, place: str = "") -> str:
+def advice(held: Profile, command: str | list[str], folder: str, said: str, enough: str, place: str = "") -> str:
     """
     A sentence on what would allow *command*.
 
     Args:
+        held: What the command was held to.
         command: The shell line, or the program and its arguments.
+        folder: Its working folder, maybe relative to this process's own.
         said: The lines of what it said that tell of the refusal; "" if they name no program.
-        profile: The list of the policy that would be enough.
+        enough: The list of the policy that would do.
         place: What it was refused to write outside of the project.
     """
     if place and ">" in command and SHELLS_OWN.search(said) and f": {place}: " in said:
         # What a rule lets a redirection write is open to its box.
         return f"To allow it: toolexec permissions add {shlex.quote(f'writeFile(path={place})')}"
+    line = _line(held, command, folder, said, enough, place)
+    kept = enough if held.answered is None else held.answered
+    narrower = PROFILE_NAMES.index(kept) < PROFILE_NAMES.index(enough)
+    more = ", and revoke the answer that keeps this box: toolexec permissions grants list" if narrower else ""
+    return f'To allow it, {line} {enough!r} under "confine" in the policy{more}'
+
+
+def _line(held: Profile, command: str | list[str], folder: str, said: str, enough: str, place: str) -> str:
+    """What is to be done, up to the name of the list."""
+    unknown = "what was refused has to be in"
     programs = _refused(command, said)
     pattern = _pattern(programs)
     if pattern is None:
-        return f'To allow it, what was refused has to be in {profile!r} under "confine" in the policy'
-    folder = os.path.dirname(place)
-    there = _PLAIN.match(folder) and any(len(words) > 1 and words[-1].rstrip("/") == place for words in programs)
-    pattern = f"{pattern} * {folder}/*" if there else f"{pattern} *"  # and not whatever else that program may do
-    return f'To allow it, add "{pattern}" to {profile!r} under "confine" in the policy'
+        return unknown
+    program = programs[0][0]
+    whole = _whole_path(program, held.project, folder) if enough == "open" else None
+    if whole is not None:
+        if not _PLAIN.match(whole) or ("/" in program and _goes_elsewhere(command)):
+            return unknown
+        pattern = whole + pattern.removeprefix(program)
+    above = os.path.dirname(place)
+    there = _PLAIN.match(above) and any(len(words) > 1 and words[-1].rstrip("/") == place for words in programs)
+    pattern = f"{pattern} * {above}/*" if there else f"{pattern} *"  # and not whatever else that program may do
+    return f'call it by its whole path and add "{pattern}" to' if whole is not None else f'add "{pattern}" to'
+
+
+def _whole_path(program: str, project: str, folder: str) -> str | None:
+    """The path by which a program may run in no box; None where its name in the command does: see `is_elsewhere`."""
+    if "/" not in program:
+        return None if is_elsewhere(program, project) else found(program)
+    folder = os.path.realpath(folder)
+    # A relative one begins at the project's root, as those of rules do.
+    return None if program.startswith("/") or folder == project else os.path.normpath(os.path.join(folder, program))
+
+
+def _goes_elsewhere(command: str | list[str]) -> bool:
+    return isinstance(command, str) and any(words[0] == "cd" for words in _programs(command) or [])
 
 
 def _refused(command: str | list[str], said: str) -> list[list[str]]:

@@ -62,9 +62,11 @@ _LONGEST = 16_384  # characters of what the command said, its end, that are look
 
 
 class _Told(NamedTuple):
-    """A command: as it was given, its words, and the lines of what it said that tell of a refusal."""
+    """A command: what held it, as it was given, where, its words, and what it said that tells of a refusal."""
 
+    held: Profile
     command: str | list[str]
+    folder: str
     words: list[str]
     said: str
 
@@ -84,7 +86,7 @@ def refusal(profile: Profile, box: Box, command: str | list[str], folder: str, s
         return None
     said = said[-_LONGEST:]
     words = command if isinstance(command, list) else _words(command)
-    told = _Told(command, words, _complaints(said))
+    told = _Told(profile, command, folder, words, _complaints(said))
     if _SERVICES.search(said):
         return f"The box {profile.name!r} reaches no service of this machine, and no agent. {_line(told, 'open')}"
     if _FILES.search(said):
@@ -146,8 +148,8 @@ def _perhaps(profile: Profile, told: _Told) -> str:
     return f"Perhaps the box {profile.name!r} refused it. {_line(told, enough)}"
 
 
-def _line(told: _Told, profile: str, place: str = "") -> str:
-    return advice(told.command, told.said, profile, place)
+def _line(told: _Told, enough: str, place: str = "") -> str:
+    return advice(told.held, told.command, told.folder, told.said, enough, place)
 
 
 def _complaints(said: str) -> str:

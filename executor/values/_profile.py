@@ -28,6 +28,7 @@ class Profile:
         env: Names of variables that it gets although they are secret.
         required: Whether it may not run at all where this cannot be held.
         people: Whether it also holds what a person allowed for this one call.
+        answered: The profile that an answer keeps: no list of the policy lets it do more. None without such an answer.
     """
 
     name: ProfileName
@@ -39,6 +40,7 @@ class Profile:
     env: tuple[str, ...] = ()
     required: bool = False
     people: bool = False
+    answered: ProfileName | None = None
 
     def or_narrower(self, other: Profile) -> Profile:
         """Which of two profiles lets a command do less; required, and for people's calls too, if either is."""

@@ -70,6 +70,11 @@ def boxed(
     else:
         return decision
     profile = choice.profile
+    kept = [box for box in (granted or {}).values() if box is not None]
+    if profile is not None and kept:
+        from executor.confine import PROFILE_NAMES
+
+        profile = replace(profile, answered=min(kept, key=PROFILE_NAMES.index))
     if choice.mixed and decision.verdict == "allow":
         return replace(decision, verdict="ask", reason=_MIXED, method=BOXLESS, confine=profile)
     problem = None

@@ -166,3 +166,45 @@ def test_what_an_ordinary_user_may_not_do_either_is_not_put_down_to_the_box(prof
 )
 def test_what_cannot_resolve_anything_but_an_address_wants_no_network(profile, said, told):
     assert ("has no network" in (refusal(profile, BOX, "npm run build", profile.project, said) or "")) is told
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A project with programs in a folder of PATH, at its root and below."""
+    project = tmp_path / "project"
+    for path in ("project/.venv/bin/inside", "project/run", "project/sub/run", "bin/outside"):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o755)
+    monkeypatch.setenv("PATH", f"{project}/.venv/bin:{tmp_path}/bin:/usr/bin")
+    return project.resolve()
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "pattern", "whole"),
+    [
+        ("outside a", ".", "outside *", False),
+        ("inside a", ".", "{}/.venv/bin/inside *", True),
+        (["inside", "/etc/x1"], ".", "{}/.venv/bin/inside * /etc/*", True),
+        ("./run a", ".", "./run *", False),
+        ("./run a", "sub", "{}/sub/run *", True),
+        ("../run a", "sub", "{}/run *", True),
+        ("cd sub && ./run a", "sub", None, False),
+    ],
+)
+def test_of_a_program_that_is_boxed_by_this_name_its_whole_path_is_advised(programs, line, folder, pattern, whole):
+    name = "run" if "run" in line else "inside" if "inside" in line else "outside"
+    said = f"{name}: cannot open '/etc/x1': Read-only file system\n"
+    told = refusal(Profile("project", str(programs)), BOX, line, str(programs / folder), said)
+    assert "refused to write /etc/x1" in told
+    assert ("by its whole path" in told) == whole
+    assert (f"add \"{pattern.format(programs)}\" to 'open'" in told) if pattern else ('add "' not in told)
+    read = refusal(Profile("read", str(programs)), Box("read", "landlock"), line, str(programs / folder), said)
+    assert ("by its whole path" in read) == whole
+
+
+def test_what_an_answer_keeps_in_its_box_no_line_of_the_policy_lets_out(profile):
+    revoke = ", and revoke the answer that keeps this box: toolexec permissions grants list"
+    for kept, is_told in (("project", True), ("open", False), (None, False)):
+        told = refusal(replace(profile, answered=kept), BOX, "touch /etc/x1", profile.project, SAID)
+        assert told.endswith(revoke) == is_told

@@ -788,6 +788,16 @@ def test_a_rule_that_a_person_wrote_gives_no_command_more_than_its_own_box(
     assert run(other)["box"] == box
 
 
+def test_the_profile_says_what_an_answer_keeps_of_it(project):
+    policy = Policy.from_dict({"version": "1.2", "confine": {"open": ["./x *"]}}, project_root=project)
+    part = Part("./x a", "allow", "./x a", "", "grant", words=("./x", "a"))
+    decision = Decision("allow", "", parts=(part,))
+    for kept, box in (("project", "project"), (None, None)):
+        granted = {"./x a": kept} if kept else {}
+        told = boxed(decision, policy, "runCommand", granted=granted)
+        assert (told.confine.answered if told.confine else None) == box
+
+
 def test_what_the_policy_opens_no_longer_an_answer_does_not_keep_open(project, programs):
     programs(project.parent / "bin", "make")
     part = Part("make x", "allow", "make x", "", "grant", words=("make", "x"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from executor.confine import is_elsewhere
 from executor_permissions.judge.bash._words import KNOWN
 from executor_permissions.judge.git._work_tree import plain_sub_command
 from executor_permissions.judge.options import walk
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.options._walk import Walk
     from executor_permissions.judge.rules._rules import Part, Places
 
-# ruff: noqa: PTH113, PTH117, PTH118, PTH120 -- text, as in _paths
+# ruff: noqa: PTH113, PTH118, PTH120 -- text, as in _paths
 
 # Of the known places of secrets, those that belong to a program; below the home folder.
 _GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
@@ -131,28 +132,6 @@ def _runs_itself(part: Part) -> bool:
 def _is_builder(found: Walk | None) -> bool:
     """Whether a command runs code of the project, or of packages."""
     return found is not None and found.grammar is not None and found.grammar.entry.kind == "builder"
-
-
-def is_elsewhere(name: str, project: str) -> bool:
-    """Whether the shell finds *name* in a folder outside of the project, and no shim."""
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not os.path.isabs(folder):
-            return False
-        path = os.path.join(folder, name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            real = os.path.realpath(path)
-            return not (_is_shim(name, real) or under(real, project) or under(os.path.realpath(folder), project))
-    return False
-
-
-def _is_shim(name: str, real: str) -> bool:
-    """
-    Whether the file that *name* leads to stands for another one, which a file of the project may name.
-
-    Those of asdf, mise and pyenv are in a folder of that name; others are links to one program for all names.
-    """
-    *_, folder, file = real.split("/")
-    return name not in file or folder == "shims"
 
 
 def _led_astray(parts: Iterable[Part], project: str) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from executor.confine import PROFILE_NAMES, Profile
+from executor.confine import PROFILE_NAMES, Profile, is_elsewhere
 from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.bash._words import Command
-from executor_permissions.judge.boxes._credentials import credentials, is_elsewhere
+from executor_permissions.judge.boxes._credentials import credentials
 from executor_permissions.judge.boxes._walked import Walked
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import REMOTE, RUNNERS
