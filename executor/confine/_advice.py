@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 from typing import TYPE_CHECKING
 
+from executor._mask import mask
 from executor.confine._programs import found, is_elsewhere
 from executor.values._profile import PROFILE_NAMES
 
@@ -16,18 +18,17 @@ if TYPE_CHECKING:
 # In front of what a shell says of itself: of a redirection, or of a program that it may not start.
 SHELLS_OWN = re.compile(r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: (?:(?:line )?\d+: )?", re.MULTILINE)
 _BREAKS = re.compile(r"[;&|]+\Z")
+_NUMBER = re.compile(r"\s\d+(?=[<>])")
 _STREAM = re.compile(r"[<>&|]*[<>][<>&|]*\Z")
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.+-]*/)*[A-Za-z0-9_+][A-Za-z0-9_.+-]*\Z")
-_SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*\Z")
+_EXPANDED = re.compile(r"[$*?\[~{\\\n]")  # may be in words that only the running shell knows
+_LONGEST = 200  # characters of a pattern that somebody would type
 # What runs another program, or is no program that a pattern is about.
 _NONE = frozenset(
     "if then else elif fi for while until do done case esac select function time coproc in { } ! [[ [ "  # noqa: SIM905 -- read best as a line of words
     "cd pushd popd export set unset local declare readonly alias source . eval exec command builtin trap exit return "
     "env sudo doas su nohup nice ionice timeout stdbuf setsid xargs find parallel watch strace chroot unshare "
     "sh bash dash zsh ksh busybox".split()
-)
-_WITH_SUBCOMMANDS = frozenset(
-    "git npm pnpm yarn cargo docker podman kubectl helm go pip pip3 uv gh aws gcloud terraform systemctl".split()  # noqa: SIM905 -- as above
 )
 
 
@@ -43,33 +44,36 @@ def advice(held: Profile, command: str | list[str], folder: str, said: str, enou
         enough: The list of the policy that would do.
         place: What it was refused to write outside of the project.
     """
-    if place and ">" in command and SHELLS_OWN.search(said) and f": {place}: " in said:
+    programs = _refused(command, said)
+    redirected = ">" in command and SHELLS_OWN.search(said) and f": {place}: " in said
+    if place and (redirected or any(words[0] == "tee" for words in programs)):
         # What a rule lets a redirection write is open to its box.
         return f"To allow it: toolexec permissions add {shlex.quote(f'writeFile(path={place})')}"
-    line = _line(held, command, folder, said, enough, place)
+    line = _line(held, command, programs, folder, enough)
     kept = enough if held.answered is None else held.answered
     narrower = PROFILE_NAMES.index(kept) < PROFILE_NAMES.index(enough)
     more = ", and revoke the answer that keeps this box: toolexec permissions grants list" if narrower else ""
     return f'To allow it, {line} {enough!r} under "confine" in the policy{more}'
 
 
-def _line(held: Profile, command: str | list[str], folder: str, said: str, enough: str, place: str) -> str:
+def _line(held: Profile, command: str | list[str], programs: list[list[str]], folder: str, enough: str) -> str:
     """What is to be done, up to the name of the list."""
     unknown = "what was refused has to be in"
-    programs = _refused(command, said)
     pattern = _pattern(programs)
     if pattern is None:
         return unknown
     program = programs[0][0]
     whole = _whole_path(program, held.project, folder) if enough == "open" else None
-    if whole is not None:
-        if not _PLAIN.match(whole) or ("/" in program and _goes_elsewhere(command)):
-            return unknown
-        pattern = whole + pattern.removeprefix(program)
-    above = os.path.dirname(place)
-    there = _PLAIN.match(above) and any(len(words) > 1 and words[-1].rstrip("/") == place for words in programs)
-    pattern = f"{pattern} * {above}/*" if there else f"{pattern} *"  # and not whatever else that program may do
-    return f'call it by its whole path and add "{pattern}" to' if whole is not None else f'add "{pattern}" to'
+    if whole is None:
+        return f"add {_quoted(pattern)} to"
+    if not _PLAIN.match(whole) or ("/" in program and _goes_elsewhere(command)):
+        return unknown
+    return f"call it by its whole path and add {_quoted(whole + pattern.removeprefix(program))} to"
+
+
+def _quoted(pattern: str) -> str:
+    """As it stands in a policy."""
+    return json.dumps(pattern, ensure_ascii=False)
 
 
 def _whole_path(program: str, project: str, folder: str) -> str | None:
@@ -100,22 +104,27 @@ def _refused(command: str | list[str], said: str) -> list[list[str]]:
 
 
 def _pattern(programs: list[list[str]]) -> str | None:
-    """Their program, as patterns spell it; None where that is not sure."""
+    """
+    A pattern that lets them do more; None where that is not sure.
+
+    It is all that the command says: no ``*`` stands for what may write or run something, and none for words that only
+    the running shell knows.
+    """
     words = programs[0] if programs else []
-    if not words or words[0] in _NONE or not _PLAIN.match(words[0]):
+    if not words or words[0] in _NONE or not _PLAIN.match(words[0]) or any(one != words for one in programs):
         return None
-    if words[0] not in _WITH_SUBCOMMANDS:
-        return words[0]
-    subs = {one[1] if len(one) > 1 and _SUBCOMMAND.match(one[1]) else "" for one in programs}
-    (sub,) = subs if len(subs) == 1 else ("",)
-    return f"{words[0]} {sub}" if sub else None
+    spelled = shlex.join(words)
+    if _EXPANDED.search(spelled) or len(spelled) > _LONGEST or mask(spelled) != spelled:
+        return None
+    return spelled
 
 
 def _programs(line: str) -> list[list[str]] | None:
     """The commands of a line that is nothing but plain ones, one behind the other; None of any other line."""
     if any(mark in line for mark in ("\n", "`", "$(", "<(", ">(", "<<", "\\", "#")):
         return None
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="();<>|&")
+    # The number of a stream is no word of a command.
+    lexer = shlex.shlex(_NUMBER.sub(" ", line), posix=True, punctuation_chars="();<>|&")
     lexer.whitespace_split = True
     try:
         tokens = list(lexer)
@@ -127,7 +136,7 @@ def _programs(line: str) -> list[list[str]] | None:
         if token in ("(", ")") or set(token) & set("()") == set(token):
             return None
         if _STREAM.match(token):
-            skip = True  # its file comes next; a number in front of it is no word that a pattern needs
+            skip = True  # its file comes next
         elif _BREAKS.match(token):
             commands.append([])
         elif skip:

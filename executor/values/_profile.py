@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Profile:
     env: tuple[str, ...] = ()
     required: bool = False
     people: bool = False
-    answered: ProfileName | None = None
+    answered: ProfileName | None = field(default=None, compare=False)  # the same box, which may be kept for both
 
     def or_narrower(self, other: Profile) -> Profile:
         """Which of two profiles lets a command do less; required, and for people's calls too, if either is."""

@@ -52,19 +52,24 @@ SAID = "touch: cannot touch '/etc/x1': Permission denied"
 @pytest.mark.parametrize(
     ("line", "said", "pattern"),
     [
-        ("touch /etc/x1", SAID, "touch * /etc/*"),
-        (["touch", "/etc/x1"], SAID, "touch * /etc/*"),
-        ("cd sub && touch /etc/x1", SAID, "touch * /etc/*"),
-        ("ls; touch /etc/x1", SAID, "touch * /etc/*"),
-        ("touch /etc/x1 a", SAID, "touch *"),
+        ("touch /etc/x1", SAID, "touch /etc/x1"),
+        (["touch", "/etc/x1"], SAID, "touch /etc/x1"),
+        ("cd sub && touch /etc/x1", SAID, "touch /etc/x1"),
+        ("ls; touch /etc/x1 2>&1", SAID, "touch /etc/x1"),
+        ("touch /etc/x1 'a b'", SAID, "touch /etc/x1 'a b'"),
+        ("touch /etc/x1 *.a", SAID, None),
+        ("touch a; touch /etc/x1", SAID, None),
+        ("touch -a *.a /etc/x1", SAID, None),
+        ("touch -d 'Authorization: Bearer abcdefgh12345678' /etc/x1", SAID, None),
         ("FOO=1 touch /etc/x1", SAID, None),
         ("if true; then touch /etc/x1; fi", SAID, None),
         ("(touch /etc/x1)", SAID, None),
         ("env touch /etc/x1", SAID, None),
         (["env", "touch", "/etc/x1"], SAID, None),
         ("bash -c 'touch /etc/x1'", SAID, None),
-        ("git config a.b c", "error: could not lock config file /etc/x1: Permission denied", "git config *"),
-        ("git -C x config a.b c", "error: could not lock config file /etc/x1: Permission denied", None),
+        ("git config a.b c", "error: could not lock config file /etc/x1: Permission denied", "git config a.b c"),
+        ("git config a.b $C", "error: could not lock config file /etc/x1: Permission denied", None),
+        ("git -C $X config a.b c", "error: could not lock config file /etc/x1: Permission denied", None),
         ("echo 'touch: cannot touch' >&2; false", SAID, None),
         ("python3 -c 1 > /etc/x1", "/bin/bash: line 1: /etc/x1: Permission denied", None),
     ],
@@ -78,8 +83,9 @@ def test_only_the_program_that_was_refused_is_advised(profile, line, said, patte
 
 def test_of_a_redirection_the_rule_is_told_that_opens_the_box(profile):
     said = "/bin/bash: line 1: /etc/x1: Read-only file system\n"
-    told = refusal(profile, BOX, "ls > /etc/x1", profile.project, said)
-    assert told.endswith("To allow it: toolexec permissions add 'writeFile(path=/etc/x1)'")
+    for line, by in (("ls > /etc/x1", "/bin/bash: line 1"), ("ls | tee /etc/x1", "tee")):
+        told = refusal(profile, BOX, line, profile.project, f"{by}: /etc/x1: Read-only file system\n")
+        assert told.endswith("To allow it: toolexec permissions add 'writeFile(path=/etc/x1)'")
     inside = said.replace("/etc/x1", f"{profile.project}/.git/config")
     assert "writeFile" not in (refusal(profile, BOX, "ls > .git/config", profile.project, inside) or "")
 
@@ -87,8 +93,7 @@ def test_of_a_redirection_the_rule_is_told_that_opens_the_box(profile):
 @pytest.mark.parametrize("command", ["systemctl status x", "podman ps", "docker ps"])
 def test_of_a_program_with_sub_commands_the_one_that_was_refused_is_advised_and_not_all(profile, command):
     said = "Cannot connect to /run/x.sock: socket: Operation not permitted\n"
-    program, sub = command.split()[:2]
-    assert f"add \"{program} {sub} *\" to 'open'" in refusal(profile, BOX, command, profile.project, said)
+    assert f"add \"{command}\" to 'open'" in refusal(profile, BOX, command, profile.project, said)
 
 
 def test_what_a_hidden_folder_looks_empty_for_was_refused(profile, own_folders):
@@ -183,12 +188,12 @@ def programs(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "folder", "pattern", "whole"),
     [
-        ("outside a", ".", "outside *", False),
-        ("inside a", ".", "{}/.venv/bin/inside *", True),
-        (["inside", "/etc/x1"], ".", "{}/.venv/bin/inside * /etc/*", True),
-        ("./run a", ".", "./run *", False),
-        ("./run a", "sub", "{}/sub/run *", True),
-        ("../run a", "sub", "{}/run *", True),
+        ("outside a", ".", "outside a", False),
+        ("inside a", ".", "{}/.venv/bin/inside a", True),
+        (["inside", "/etc/x1"], ".", "{}/.venv/bin/inside /etc/x1", True),
+        ("./run a", ".", "./run a", False),
+        ("./run a", "sub", "{}/sub/run a", True),
+        ("../run a", "sub", "{}/run a", True),
         ("cd sub && ./run a", "sub", None, False),
     ],
 )

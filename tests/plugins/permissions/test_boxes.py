@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 
 from executor import Decision, ToolCall, ToolExecutor, hookimpl
+from executor.confine import Box, Profile, refusal
 from executor.errors import ConfinementError
 from executor.registry import PluginRegistry
 from executor_permissions import PermissionPlugin, Policy
@@ -892,3 +894,28 @@ def test_a_stored_grant_of_an_older_version_is_read(tmp_path, project):
     (tmp_path / "grants.json").write_text(json.dumps({"version": 1, "grants": [entry]}))
     plugin.grants.refresh()
     assert [grant.confine for grant in plugin.grants.all()] == [None]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "touch /etc/x1",
+        "cp -r src '/etc/x 1'",
+        "sed -i s/a/b/ /etc/x1",
+        "make install PREFIX=/etc 2>&1",
+        "make /etc/x1",
+        "npm config set a b",
+        "go env -w A=b",
+        "git format-patch -1 -o /etc/x1",
+        "git -C sub config a.b 'it says \"c\"'",
+        "curl -o /etc/x1 'https://example.org/a,b'",
+    ],
+)
+def test_the_line_that_is_advised_of_a_refusal_lets_the_command_do_it(chosen, programs, project, monkeypatch, command):
+    name = command.split()[0]
+    monkeypatch.setenv("PATH", str(programs(project.parent / "bin", name)))
+    said = f"{name}: cannot write '/etc/x1': Read-only file system\n"
+    told = refusal(Profile("project", str(project)), Box("project", "landlock"), command, str(project), said)
+    line = re.search(r"add (\".*\") to 'open'", told)[1]
+    assert chosen(command, {})[1] is not None
+    assert chosen(command, {"open": [json.loads(line)]}) == ("allow", None)
