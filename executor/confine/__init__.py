@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from executor.confine._foreground import wait_in_front as wait_in_front
     from executor.confine._git_index import GitIndex as GitIndex
     from executor.confine._git_index import read_index as read_index
+    from executor.confine._git_remotes import remote_paths as remote_paths
     from executor.confine._launch import carried as carried
     from executor.confine._launch import launcher as launcher
     from executor.confine._places import SECRET_PLACES as SECRET_PLACES
@@ -43,6 +44,7 @@ __all__, __getattr__ = lazy_names(
     {
         "executor.confine._foreground": "wait_in_front",
         "executor.confine._git_index": "GitIndex read_index",
+        "executor.confine._git_remotes": "remote_paths",
         "executor.confine._launch": "carried launcher",
         "executor.confine._places": "SECRET_PLACES named_secrets",
         "executor.confine._programs": "is_elsewhere",

@@ -83,13 +83,13 @@ def begun(project: str, nested: Repositories, real: Real) -> tuple[str, ...]:
     named = (os.path.join(tree, ".git") for tree in (project, *nested.trees[:MOST_REPOSITORIES]))
     for git in (*named, *nested.bare[:MOST_REPOSITORIES]):
         with contextlib.suppress(UnclearError):  # then the working tree is closed as a whole
-            if (repository := _repository(git)) is not None:
+            if (repository := repository_of(git)) is not None:
                 found |= dict.fromkeys(_begun_in(repository, real))
     return tuple(found)
 
 
 def _begun_in(repository: str, real: Real) -> Iterator[str]:
-    common = _common(repository)
+    common = common_of(repository)
     linked = [*map(real, _linked(common, real) or ())]
     for folder in dict.fromkeys((real(repository), real(common), *linked)):
         yield from filter(os.path.lexists, (os.path.join(folder, name) for name in _BEGUN))
@@ -114,8 +114,8 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
     yield f"{places.config}/git"
     yield from map(ConfigFile, _each_name(seen.user.files, real))
     yield from _or_whole(project, _of_tree(project, seen))
-    for tree in _around(project):  # a package of a larger repository may hold the hooks of that
-        if (repository := _repository(os.path.join(tree, ".git"))) is not None:
+    for tree in around(project):  # a package of a larger repository may hold the hooks of that
+        if (repository := repository_of(os.path.join(tree, ".git"))) is not None:
             yield from _or_whole(project, _own(tree, repository, seen))
     seen = seen._replace(effort=seen.others)
     for tree in nested.trees[:MOST_REPOSITORIES]:
@@ -124,7 +124,7 @@ def _always(project: str, nested: Repositories, real: Real) -> Iterator[str]:
         yield from _or_whole(repository, _of_repository(repository, repository, seen))
 
 
-def _around(project: str) -> Iterator[str]:
+def around(project: str) -> Iterator[str]:
     """The folders that *project* is in, the inmost first."""
     while project not in ("/", ""):
         project = os.path.dirname(project)
@@ -143,12 +143,12 @@ def _of_tree(tree: str, seen: _Seen) -> Iterator[str]:
     git = os.path.join(tree, ".git")
     if os.path.islink(git) or os.path.isfile(git):
         yield git  # it says where the repository is
-    repository = _repository(git)
+    repository = repository_of(git)
     if repository is not None:
         yield from _of_repository(tree, repository, seen)
 
 
-def _repository(git: str) -> str | None:
+def repository_of(git: str) -> str | None:
     """The folder of the repository that *git* is, or names (gitrepository-layout(5))."""
     if os.path.isdir(git):
         return git
@@ -157,14 +157,14 @@ def _repository(git: str) -> str | None:
 
 
 def _of_repository(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
-    common = _common(repository)
+    common = common_of(repository)
     yield from _own(tree, repository, seen)
     seen = seen._replace(effort=seen.others)
     for git in dict.fromkeys((repository, common, *(_linked(common, seen.real) or ()))):
         yield from _of_modules(os.path.join(git, "modules"), seen)
 
 
-def _common(repository: str) -> str:
+def common_of(repository: str) -> str:
     named = _line(os.path.join(repository, COMMON))
     return os.path.join(repository, named) if named else repository
 
@@ -172,7 +172,7 @@ def _common(repository: str) -> str:
 def _own(tree: str, repository: str, seen: _Seen) -> Iterator[str]:
     """All but its submodules."""
     seen.effort.spend(_LOOKS)
-    common = _common(repository)
+    common = common_of(repository)
     yield os.path.join(repository, COMMON)
     yield os.path.join(common, "config")
     yield from _folder_of_hooks(os.path.join(common, "hooks"), seen)

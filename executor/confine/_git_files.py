@@ -28,6 +28,7 @@ _BEFORE = " \t\r\n]"  # what may stand in front of these
 # Of people, branches and folders, or git's own words: unless they say by a "!" that they are a command.
 _NO_COMMANDS = frozenset({"alias", "branch", "submodule", "user", "author", "committer"})
 _OF_HOOKS = {("core", "hookspath"), ("init", "templatedir")}  # from the second each new repository has its own
+_OF_REMOTES = frozenset({"remote", "branch"})
 _BLANK_IN_VALUE = re.compile(r"(?:=|\\\n)[^\n=]*[\t\r]")
 _BETWEEN_WORDS = re.compile(r"[\s'\"`$(){};|&<>=,!]+")
 _UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
@@ -50,12 +51,16 @@ class Named(NamedTuple):
         hooks: Folders of hooks, those that new repositories get included, relative to the working tree maybe.
         words: What may be a program, or a file that one is to run, likewise: of whatever else is set.
         of_trees: Whether each working tree has configuration of its own.
+        remotes: What may say where another repository is: a path, an address or a name.
+        instead: What stands for the beginning of such a one, and that beginning.
     """
 
     files: tuple[str, ...]
     hooks: tuple[str, ...]
     words: tuple[str, ...]
     of_trees: bool
+    remotes: tuple[str, ...]
+    instead: tuple[tuple[str, str], ...]
 
 
 class Effort:
@@ -158,8 +163,14 @@ def _named(first: Iterable[Setting], files: Iterable[str], project: str, effort:
     included: dict[str, None] = {}
     hooks: dict[str, None] = {}
     words: dict[str, None] = {}
+    remotes: dict[str, None] = {}
+    instead: dict[tuple[str, str], None] = {}
     of_trees = False
     for file, each in _each(first, reading, project, effort):
+        if each.section in _OF_REMOTES and each.value:
+            remotes[each.value] = None
+        elif each.section == "url" and each.value:
+            instead[each.value, each.subsection] = None
         if (each.section, each.name) == ("extensions", "worktreeconfig"):
             of_trees = True
         elif (each.section, each.name) in _OF_HOOKS:
@@ -174,7 +185,7 @@ def _named(first: Iterable[Setting], files: Iterable[str], project: str, effort:
                     included[further] = None
         else:
             words |= dict.fromkeys(_words(each))
-    return Named(tuple(included), tuple(hooks), tuple(words), of_trees)
+    return Named(tuple(included), tuple(hooks), tuple(words), of_trees, tuple(remotes), tuple(instead))
 
 
 def _words(setting: Setting) -> Iterator[str]:

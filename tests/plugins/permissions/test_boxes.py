@@ -408,6 +408,7 @@ def test_a_program_gets_the_credentials_that_a_variable_names(project, tmp_path,
         ("git push made main", False),  # whose hooks git runs
         ("git push bare main", False),
         ("git push --repo=bare", False),
+        ("git push file:///PROJECT/bare.git main", False),
         ("cd src && git push named", False),
         ("git push origin src", True),
         ("git fetch --recurse-submodules", False),
@@ -422,10 +423,35 @@ def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, proje
     (project / "src").mkdir()
     (project / "src" / "named").write_text("gitdir: ../bare.git")
     policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
-    profile = profile_of(policy, line)
+    profile = profile_of(policy, line.replace("/PROJECT", str(project)))
     assert profile.name == "network"
     assert (f"{project.parent}/.ssh" in profile.credentials) is there
     assert bool(profile.credentials) is there
+
+
+@pytest.mark.parametrize(
+    ("configured", "there"),
+    [
+        ('[remote "up"]\nurl = https://example.org/bare', True),
+        ('[remote "up"]\nurl = ../bare.git', True),
+        ('[remote "up"]\nurl = bare', False),
+        ('[remote "up"]\nurl = ./bare.git', False),
+        ('[remote "up"]\nurl = https://example.org/x\npushurl = {}/bare.git', False),
+        ('[remote "up"]\nurl = file://{}/b%61re.git', False),
+        ("[remote]\npushDefault = ./bare.git", False),
+        ('[branch "main"]\nremote = ./bare.git', False),
+        ('[remote "up"]\nurl = here:bare.git\n[url "{}/"]\ninsteadOf = here:', False),
+        ('[url "file://{}/"]\npushInsteadOf = origi\n[remote "up"]\nurl = origibare', False),
+        ("[include]\npath = ../more", False),
+    ],
+)
+def test_no_credentials_go_where_a_remote_that_is_configured_is_a_repository_of_the_project(configured, there, project):
+    (project / "bare.git").mkdir()
+    (project / "bare.git" / "HEAD").touch()
+    (project / ".git" / "config").write_text(configured.format(project))
+    (project / "more").write_text('[remote "up"]\nurl = ./bare.git')
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
+    assert bool(profile_of(policy, "git push up HEAD").credentials) is there
 
 
 def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repository_of_a_box(project, monkeypatch):

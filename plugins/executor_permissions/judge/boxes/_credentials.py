@@ -165,16 +165,23 @@ def _is_of_remotes(words: tuple[str, ...]) -> bool:
 
 def _named_repository(parts: Iterable[Part], folders: Iterable[str], project: str) -> bool:
     """
-    Whether a word may be a repository below *project*: where it is pushed to git runs the hooks of that.
+    Whether git may be sent to a repository below *project*, by a word or by a remote that is configured: where it is
+    pushed to git runs the hooks of that.
 
     It is one by its name with ``.git`` behind, too, and by a file that says where it is.
     """
-    for folder in folders:
-        for word in {word.rpartition("=")[2] for part in parts for word in part.words[1:]} - {""}:
-            for name in (word, f"{word}.git"):
-                path = os.path.realpath(os.path.join(folder, name))
-                if under(path, project) and (os.path.isfile(path) or _other_repository(path, project)):
-                    return True
+    from executor.confine import remote_paths
+
+    words = {word.rpartition("=")[2] for part in parts for word in part.words[1:]} - {""}
+    try:
+        names = {name for path in remote_paths(words, project) for name in (path, f"{path}.git")}
+    except OSError:  # it cannot be told now
+        return True
+    for folder in {*folders, project}:
+        for name in names:
+            path = os.path.realpath(os.path.join(folder, name))
+            if under(path, project) and (os.path.isfile(path) or _other_repository(path, project)):
+                return True
     return False
 
 
