@@ -155,6 +155,20 @@ def test_what_a_list_keeps_is_kept_in_whatever_spelling(chosen, programs, other)
     assert chosen(other.format("make"), {"read": ["make *"]})[1] == "read"
 
 
+@pytest.mark.parametrize(
+    "around", ["{}", "timeout 5 {}", "nohup nice {}", "xargs {}", "sh -c '{}'", "env sh -c '{}; {}'"]
+)
+def test_and_behind_whatever_stands_around_it(chosen, programs, around):
+    line = around.format(*["curl x"] * 2)
+    assert chosen(line, {"project": ["curl *"]})[1] == "project"
+    assert chosen(line, {"default": "open", "read": ["curl *"]})[1] == "read"
+    assert chosen("timeout 5 curl x", {"project": ["wget *"]})[1] == "network"
+    both = {"default": "open", "read": ["curl *"], "project": ["make *"]}
+    assert chosen("sh -c 'curl x; make'", both)[1] == "project"
+    assert chosen("sh -c 'curl x; ./y'", both)[1] is None
+    assert chosen("ssh h curl x", {"read": ["curl *"]})[1] == "network"  # of another machine
+
+
 def test_nothing_is_open_that_the_project_may_have_put_in_the_place_of_a_program(
     chosen, programs, project, monkeypatch
 ):

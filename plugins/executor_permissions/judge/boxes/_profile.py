@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from executor.confine import PROFILE_NAMES, Profile, is_elsewhere
 from executor_permissions.judge._verdicts import BY_GRANT
+from executor_permissions.judge.bash._shell import read
 from executor_permissions.judge.bash._words import Command
 from executor_permissions.judge.boxes._credentials import credentials
 from executor_permissions.judge.boxes._walked import Walked
@@ -78,21 +79,34 @@ class _File:
 
     def named(self, part: Part, words: list[str], usual: ProfileName, is_free: IsFree) -> ProfileName | None:
         """The widest profile that it names for *words* of *part*, which would have the *usual* one."""
-        fitting = [name for name, rule in self.rules if _is_named(name, rule.patterns[0], part, words, usual, is_free)]
-        return max(fitting, key=PROFILE_NAMES.index, default=None)
+        wide = [name for name, rule in self._rules(usual, wider=True) if _is_let(name, rule, part, words, is_free)]
+        kept = self._kept(words, usual)
+        return max([*wide, kept] if kept is not None else wide, key=PROFILE_NAMES.index, default=None)
+
+    def _kept(self, words: list[str], usual: ProfileName) -> ProfileName | None:
+        """What it keeps a command to that is surely meant, in whatever spelling, or all those that it stands around."""
+        own = [name for name, pattern in self._rules(usual, wider=False) if pattern.catches(words) == 2]
+        if not own:
+            behind = [self._kept(inner, usual) for inner in _behind(words)]
+            own = [name for name in behind if name is not None]
+            if len(own) < len(behind):
+                return None
+        return max(own, key=PROFILE_NAMES.index, default=None)
+
+    def _rules(self, usual: ProfileName, *, wider: bool) -> Iterator[tuple[ProfileName, TokenPattern]]:
+        """Those that let a command do more than the *usual* profile, or those that do not."""
+        for name, rule in self.rules:
+            if (PROFILE_NAMES.index(name) > PROFILE_NAMES.index(usual)) is wider:
+                yield name, rule.patterns[0]
 
 
-def _is_named(
-    name: ProfileName, pattern: TokenPattern, part: Part, words: list[str], usual: ProfileName, is_free: IsFree
-) -> bool:
+def _is_let(name: ProfileName, pattern: TokenPattern, part: Part, words: list[str], is_free: IsFree) -> bool:
     """
-    Whether *pattern*, of the list of a profile, is about a command.
+    Whether *pattern*, of the list of a profile that is wider than the usual one, is about a command.
 
-    It keeps one that is surely meant in whatever spelling; it lets one do more as a rule allows it: word by word, with
-    nothing in front, and out of every box only if the project has no say in which program that is.
+    It lets one do more as a rule allows it: word by word, with nothing in front, and out of every box only if the
+    project has no say in which program that is.
     """
-    if PROFILE_NAMES.index(name) <= PROFILE_NAMES.index(usual):
-        return pattern.catches(words) == 2
     if part.text.split(None, 1)[:1] != words[:1] or not pattern.covers(Command(words, part.text)):
         return False
     return name != "open" or is_free(words)
@@ -115,12 +129,31 @@ def _is_free(project: str, folder: str | None, words: Sequence[str]) -> bool:
 def _programs(words: Sequence[str]) -> Iterator[str]:
     """The program of a command, and those that it stands around: ``timeout``, ``xargs`` and ``docker``."""
     yield words[0]
+    for inner in _behind(words):
+        yield from _programs(inner)
+
+
+def _behind(words: Sequence[str]) -> Iterator[list[str]]:
+    """The commands that one surely starts here; [""] for what cannot be read."""
     command = Command(list(words), "")
     if command.program in RUNNERS or command.program in REMOTE:
         return  # it is there to run what is the project's own, or another machine's
     for inner in look_inside(command).commands:
-        if inner.certain:
-            yield from _programs(inner.words or (inner.script or "").split() or [""])
+        if inner.certain and inner.words:
+            yield inner.words
+        elif inner.certain:
+            yield from _of_script(inner.script or "")
+
+
+def _of_script(script: str) -> Iterator[list[str]]:
+    try:
+        reading = read(script, "")
+    except ImportError:
+        yield [""]
+        return
+    yield from (command.words or [""] for command in reading.commands)
+    if reading.opaque:
+        yield [""]
 
 
 class Confinement:
