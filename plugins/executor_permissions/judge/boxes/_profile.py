@@ -300,8 +300,11 @@ def of_words(words: list[str]) -> ProfileName:
     if found is None or found.grammar is None:
         return "project"
     name = _BY_KIND[found.grammar.entry.kind]
+    if name != "read":
+        return name
     # A rule that spells out an option which writes, or runs something, has allowed just that.
-    return "project" if name == "read" and (found.reach >= 0 or found.writes) else name
+    wider: ProfileName = "project" if found.reach >= 0 or found.writes else "read"
+    return max([wider, *(of_words(words[start:end]) for start, end in found.inner)], key=PROFILE_NAMES.index)
 
 
 def _older(words: list[str]) -> ProfileName:
