@@ -85,8 +85,9 @@ class _File:
 
     def _kept(self, words: list[str], usual: ProfileName) -> ProfileName | None:
         """What it keeps a command to that is surely meant, in whatever spelling, or all those that it stands around."""
-        own = [name for name, pattern in self._rules(usual, wider=False) if pattern.catches(words) == 2]
-        if not own:
+        rules = tuple(self._rules(usual, wider=False))
+        own = [name for name, pattern in rules if pattern.catches(words) == 2]
+        if rules and not own:
             behind = [self._kept(inner, usual) for inner in _behind(words)]
             own = [name for name in behind if name is not None]
             if len(own) < len(behind):
