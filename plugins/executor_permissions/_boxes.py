@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from executor_permissions.store._load import Policy
 
 BOXLESS = "confine"  # the method of what is asked about because there is no one box for it
-_MIXED = "some of its commands would run as you and others in a box: run them in calls of their own"
+_MIXED = (
+    "some of its commands would run as you and others in a box: run them in calls of their own (their folder is `cwd`)"
+)
 _UNHELD = "the rule {!r} may be about more files than can be looked for, and a box would not hold it: make it narrower"
 
 
