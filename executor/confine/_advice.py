@@ -21,7 +21,7 @@ _BREAKS = re.compile(r"[;&|]+\Z")
 _NUMBER = re.compile(r"\s\d+(?=[<>])")
 _STREAM = re.compile(r"[<>&|]*[<>][<>&|]*\Z")
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.+-]*/)*[A-Za-z0-9_+][A-Za-z0-9_.+-]*\Z")
-_EXPANDED = re.compile(r"[$*?\[~{\\\n]")  # may be in words that only the running shell knows
+_EXPANDED = re.compile(r"[$*?\[{\\\n]|~(?!/)")  # may be in words that only the running shell knows
 _LONGEST = 200  # characters of a pattern that somebody would type
 # What runs another program, or is no program that a pattern is about.
 _NONE = frozenset(

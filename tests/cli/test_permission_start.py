@@ -103,7 +103,7 @@ def test_a_later_rule_and_one_beside_a_projects_policy_add_only_themselves(run, 
     (tmp_path / "p" / ".toolexec" / "permissions.json").write_text("{}")
     monkeypatch.chdir(tmp_path / "p")
     assert run("permissions", "add", "ls *").exit_code == 0
-    assert json.loads(own_file.read_text()) == {"version": "1.1", "whitelist": {"patterns": ["ls *"]}}
+    assert json.loads(own_file.read_text()) == {"version": "1.2", "whitelist": {"patterns": ["ls *"]}}
 
 
 @pytest.fixture

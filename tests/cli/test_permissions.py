@@ -13,6 +13,7 @@ import pytest
 
 from executor.cli import _policy
 from executor.registry._load import BUNDLED
+from executor_permissions import Policy
 
 EXAMPLE = Path(__file__).parents[2] / "permissions.example.json"
 QUESTION = "? more > "
@@ -349,12 +350,13 @@ def test_rules_are_added_to_a_private_file_and_what_stands_there_is_kept(run, ow
     content = json.loads(path.read_text())
     assert set(content["whitelist"].pop("tools")) > {"echo", "mcp__github__*", "readFile"}
     assert content == {
-        "version": "1.1",
+        "version": "1.2",
         "whitelist": {"patterns": ["git status *"]},
         "blacklist": {"patterns": ["sudo *"]},
         "ask": {"patterns": ["git push *"]},
     }
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not Policy.load(path).boxes.older  # what had a box without a file has one now
     assert run("call", "echo", "text=a").exit_code == 0
 
 

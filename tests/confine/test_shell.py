@@ -63,17 +63,17 @@ def test_the_result_says_which_box_it_was(run, name, box):
 
 
 REFUSALS = {
-    "a file of the project": ("read", "touch a.txt", "refused to write {p}/a.txt", "\"touch *\" to 'project'"),
+    "a file of the project": ("read", "touch a.txt", "refused to write {p}/a.txt", "\"touch a.txt\" to 'project'"),
     "by a program without quotes": ("read", "echo x > b", "refused to write {p}/b", "'project'"),
-    "an argv": ("read", ["mkdir", "d"], "refused to write {p}/d", "\"mkdir *\" to 'project'"),
+    "an argv": ("read", ["mkdir", "d"], "refused to write {p}/d", "\"mkdir d\" to 'project'"),
     "what stays closed in the project": ("project", "echo x > .env", "refused to write {p}/.env", "'open'"),
     "outside": ("project", "touch {p}/../outside", "refused to write", "'open'"),
-    "a secret": ("project", "cat ~/.netrc", "is kept from being read", "\"cat *\" to 'open'"),
+    "a secret": ("project", "cat ~/.netrc", "is kept from being read", "\"cat '~/.netrc'\" to 'open'"),
     "a secret in a folder that looks empty": (
         "project",
         "cat ~/.ssh/id",
         "is kept from being read",
-        "\"cat *\" to 'open'",
+        "\"cat '~/.ssh/id'\" to 'open'",
     ),
     "the network": ("project", "echo 'could not resolve host: example.org'; exit 6", "has no network", "'network'"),
     "nothing that is named": ("read", "echo EPERM >&2; exit 1", "Perhaps the box 'read'", "'project'"),

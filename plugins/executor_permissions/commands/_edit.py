@@ -169,7 +169,7 @@ def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tu
     path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
     make_private(path.parent)
     with locked(path.with_name(f".{path.name}.lock")):
-        content: dict[str, Any] = {"version": "1.1"}
+        content: dict[str, Any] = {"version": "1.2"}  # which has boxes, as where there is no file
         if path.exists():
             Policy.load(path)
             content = without_nulls(json.loads(path.read_text(encoding="utf-8-sig")))

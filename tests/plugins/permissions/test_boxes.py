@@ -952,6 +952,7 @@ def test_a_stored_grant_of_an_older_version_is_read(tmp_path, project):
         "npm config set a b",
         "go env -w A=b",
         "git format-patch -1 -o /etc/x1",
+        "touch ~/x1",
         "git -C sub config a.b 'it says \"c\"'",
         "curl -o /etc/x1 'https://example.org/a,b'",
     ],
