@@ -462,6 +462,9 @@ def test_show_has_what_is_said_of_boxes_and_limits(run, run_json, policy):
     ]
     shown = run("permissions", "show").stdout
     assert all(key in shown for key, _, _ in told)
+    assert "boxes: only" not in shown
+    policy(json.dumps({"version": "1.1", **RULES}))
+    assert "boxes: only for what is known to read" in run("permissions", "show").stdout
 
 
 def test_what_an_untrusted_project_says_of_boxes_can_only_narrow(run, run_json, project):

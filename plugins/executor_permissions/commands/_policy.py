@@ -96,6 +96,8 @@ def show_command(app: App, *, as_json: bool) -> None:
     app.screen.result(
         f"project: {project or 'none, since this folder is no project'}\nwhat no rule is about: {policy.default}"
     )
+    if exists and policy.boxes.older:
+        app.screen.result('boxes: only for what is known to read; for the others set "version": "1.2"')
     rows = [
         (rule.list if rule.in_force else f"({rule.list})", rule.key, rule.rule, _near(rule.where, path, project))
         for rule in found
