@@ -965,3 +965,8 @@ def test_the_line_that_is_advised_of_a_refusal_lets_the_command_do_it(chosen, pr
     line = re.search(r"add (\".*\") to 'open'", told)[1]
     assert chosen(command, {})[1] is not None
     assert chosen(command, {"open": [json.loads(line)]}) == ("allow", None)
+
+
+@pytest.mark.parametrize("line", ["find . -exec", "find . -exec ;", "find . -execdir +", "env", "timeout 5", "xargs"])
+def test_a_program_that_is_to_start_nothing_has_a_box(line):
+    assert of_words(line.split()) in ("read", "project")

@@ -305,7 +305,8 @@ def of_words(words: list[str]) -> ProfileName:
         return name
     # A rule that spells out an option which writes, or runs something, has allowed just that.
     wider: ProfileName = "project" if found.reach >= 0 or found.writes else "read"
-    return max([wider, *(of_words(words[start:end]) for start, end in found.inner)], key=PROFILE_NAMES.index)
+    inside = (words[start:end] for start, end in found.inner if start < end)  # find -exec may have nothing behind it
+    return max([wider, *map(of_words, inside)], key=PROFILE_NAMES.index)
 
 
 def _older(words: list[str]) -> ProfileName:
