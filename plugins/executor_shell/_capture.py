@@ -6,8 +6,12 @@ import codecs
 import contextlib
 import os
 import secrets
+import sys
 import time
 from typing import TYPE_CHECKING
+
+if sys.platform != "win32":  # where a file that is open cannot be removed anyway
+    import fcntl
 
 from executor.ownfolders import make_private
 
@@ -47,7 +51,7 @@ class TextDecoder:
 
 class Spool:
     """
-    A file that takes the whole of one stream, as far as it may and can.
+    A file that takes the whole of one stream, as far as it may and can, and is nobody's to remove until it is closed.
 
     Attributes:
         path: The file; None when there is none.
@@ -81,7 +85,6 @@ class Spool:
             return
         if room < len(data):
             self.note = f"the file holds the first {self._limit} bytes only"
-            self.close()
 
     def close(self) -> None:
         """Close the file; nothing more goes into it."""
@@ -178,11 +181,13 @@ def _create(folder: Path, stream: str) -> tuple[int, Path]:
     _remove_old(folder)
     path = folder / f"{_PREFIX}{secrets.token_hex(8)}.{stream}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # O_EXCL: nor through a link
-    return os.open(path, flags, 0o600), path
+    descriptor = os.open(path, flags, 0o600)
+    _lock(descriptor)
+    return descriptor, path
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove those that are too old, and then the oldest while there is too much."""
+    """Remove those that are too old, and then the oldest while there is too much; none that is still written."""
     found = []
     for path in folder.glob(f"{_PREFIX}*.std*"):
         with contextlib.suppress(OSError):  # another process was faster
@@ -192,6 +197,28 @@ def _remove_old(folder: Path) -> None:
     for changed, size, path in sorted(found):
         if changed >= oldest and excess <= 0:
             break
-        with contextlib.suppress(OSError):  # or it is not ours: neither concerns the command that runs now
-            path.unlink()
+        with contextlib.suppress(OSError):  # written, gone, or not ours: no concern of the command that runs now
+            _remove_unused(path)
             excess -= size
+
+
+def _remove_unused(path: Path) -> None:
+    """Remove the file unless its command may still write into it, be that silent since days; raises an OSError then."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        _lock(descriptor)
+    finally:
+        os.close(descriptor)
+    path.unlink()
+
+
+def _lock(descriptor: int) -> None:
+    """Take the file for this process until the descriptor is closed; raises BlockingIOError when somebody has it."""
+    if sys.platform == "win32":
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # a disk without locks: then only a file's age says that it may be in use
+        return

@@ -94,6 +94,23 @@ def test_of_more_than_may_be_kept_the_oldest_files_go(tmp_path, monkeypatch):
     assert (tmp_path / "another").exists()
 
 
+@pytest.mark.parametrize("limit", [100, 5], ids=["with room", "full"])
+def test_the_file_of_a_command_that_still_runs_stays_whatever_its_age(tmp_path, monkeypatch, limit):
+    monkeypatch.setattr(_capture, "MOST_KEPT", 5)
+    silent = Spool(tmp_path, "stdout", limit)
+    silent.write(b"0123456789")
+    os.utime(silent.path, (1.0, 1.0))
+    ended = Spool(tmp_path, "stdout")
+    ended.write(b"0123456789")
+    ended.close()
+    Spool(tmp_path, "stdout").close()
+    assert [silent.path.exists(), ended.path.exists()] == [True, False]
+    silent.close()
+    os.utime(silent.path, (1.0, 1.0))
+    Spool(tmp_path, "stdout").close()
+    assert not silent.path.exists()
+
+
 def test_a_link_in_the_folder_is_not_followed(tmp_path, monkeypatch):
     monkeypatch.setattr(_capture.secrets, "token_hex", lambda _: "known")
     (tmp_path / "command-known.stdout").symlink_to(tmp_path / "elsewhere")
