@@ -15,6 +15,7 @@ from executor_permissions.judge.rules._guards import exposed
 if TYPE_CHECKING:
     from executor_permissions.judge.bash._words import Command
     from executor_permissions.judge.options import Walk
+    from executor_permissions.judge.options._entry import Grammar
 
 HANDING_ON = frozenset({"xargs"})  # what is said of these helps whether or not a rule is about them
 _LONGEST = 60  # characters of a word in a reason
@@ -51,10 +52,16 @@ def _told(words: list[str], at: int) -> str:
         return _option(found, at, program, shown)
     if found.grammar.subs is not None and found.named <= at and not found.grammar.sub(words[at]):
         return f"{shown} is not among the sub-commands of {program} that are known to be safe"
+    if at == found.named - 1:
+        return f"{program!r} with these words is not known to be safe"
     before = words[at - 1]
-    if before[:1] == "-" and before in found.grammar.options:
+    if before[:1] == "-" and (at < found.named or _takes_a_word(found.grammar, before)):
         return f"{shown} is not known to be safe as the value of {before!r}"
     return f"{shown} is not known to be safe for {program}"
+
+
+def _takes_a_word(grammar: Grammar, option: str) -> bool:
+    return option in grammar.options and grammar.options[option].arity > 0
 
 
 def _option(found: Walk, at: int, program: str, shown: str) -> str:

@@ -211,6 +211,8 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
         "timeout 5 sort -o a": "timeout 5 sort -o a: '-o' runs or writes something, and no rule spells it out",
         "git foo": "git foo: 'foo' is not among the sub-commands of git that are known to be safe, and no rule spells it out",
         "git log --pretty='%GG'": "git log --pretty='%GG': '%GG' is not known to be safe as the value of '--pretty', and no rule spells it out",
+        "git clone -q . ../x": "git clone -q . ../x: '.' is not known to be safe for git clone, and no rule spells it out",
+        "git config user.email x": "git config user.email x: 'git config' with these words is not known to be safe, and no rule spells it out",
         "git -c a=b log": "git -c a=b log: 'a=b' is not known to be safe as the value of '-c', and no rule spells it out",
         "awk 'BEGIN{system(1)}'": "awk 'BEGIN{system(1)}': 'BEGIN{system(1)}' is not known to be safe for awk, and no rule spells it out",
         "find . -exec cat {} +": "find . -exec cat {} +: find runs 'cat', and no rule spells it out",
