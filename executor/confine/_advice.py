@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"\s\d+(?=[<>])")
 _STREAM = re.compile(r"[<>&|]*[<>][<>&|]*\Z")
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.+-]*/)*[A-Za-z0-9_+][A-Za-z0-9_.+-]*\Z")
 _EXPANDED = re.compile(r"[$*?\[{\\\n]|~(?!/)")  # may be in words that only the running shell knows
+_WRITTEN = re.compile(r"[\w/.@+ -]+\Z")  # a path that a rule takes as it stands: with a "*" it would be about more
 _LONGEST = 200  # characters of a pattern that somebody would type
 # What runs another program, or is no program that a pattern is about.
 _NONE = frozenset(
@@ -46,7 +47,7 @@ def advice(held: Profile, command: str | list[str], folder: str, said: str, enou
     """
     programs = _refused(command, said)
     redirected = ">" in command and SHELLS_OWN.search(said) and f": {place}: " in said
-    if place and (redirected or any(words[0] == "tee" for words in programs)):
+    if _WRITTEN.match(place) and (redirected or any(words[0] == "tee" for words in programs)):
         # What a rule lets a redirection write is open to its box.
         return f"To allow it: toolexec permissions add {shlex.quote(f'writeFile(path={place})')}"
     line = _line(held, command, programs, folder, enough)

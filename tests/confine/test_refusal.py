@@ -86,6 +86,10 @@ def test_of_a_redirection_the_rule_is_told_that_opens_the_box(profile):
     for line, by in (("ls > /etc/x1", "/bin/bash: line 1"), ("ls | tee /etc/x1", "tee")):
         told = refusal(profile, BOX, line, profile.project, f"{by}: /etc/x1: Read-only file system\n")
         assert told.endswith("To allow it: toolexec permissions add 'writeFile(path=/etc/x1)'")
+    for name in ("*", "x**", "a(b"):  # in a rule they would stand for more than this file
+        told = refusal(profile, BOX, f"ls > '/etc/{name}'", profile.project, said.replace("x1", name))
+        assert "refused to write /etc/" in told
+        assert "writeFile" not in told
     inside = said.replace("/etc/x1", f"{profile.project}/.git/config")
     assert "writeFile" not in (refusal(profile, BOX, "ls > .git/config", profile.project, inside) or "")
 
