@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -73,10 +74,23 @@ def test_refusal_without_a_terminal_names_the_rules_that_would_allow_the_call(ru
     path = policy({})
     result = run("call", "runCommand", "command=true && ls -la")
     assert result.exit_code == 3
-    assert "toolexec permissions add true; toolexec permissions add 'ls -la'" in result.stderr
-    for rule in ("true", "ls -la"):
+    assert """toolexec permissions add '"true"'; toolexec permissions add 'ls -la'""" in result.stderr
+    for rule in ('"true"', "ls -la"):
         assert run("permissions", "add", rule).exit_code == 0
     assert run("call", "runCommand", "command=true && ls -la").exit_code == 0, path.read_text()
+
+
+@pytest.mark.parametrize("command", ["writeFile", "runCommand", "echo", "mcp__a__b", "mcp__a__b x", "-x y", "-x"])
+@pytest.mark.parametrize("words", [("call",), ("permissions", "explain")])
+def test_rule_that_is_proposed_for_a_command_is_about_no_tool_of_its_name(run, dry, policy, words, command):
+    policy({})
+    told = run(*words, "runCommand", f"command={command}")
+    found = re.search(r"toolexec (permissions add .*)", told.stderr + told.stdout)
+    added = run(*shlex.split(found[1]))
+    assert (added.exit_code, added.stderr) == (0, ""), added.stderr
+    assert dry("runCommand", f"command={command}")[0]["decision"] == "allow"
+    for other in (("writeFile", "path=x", "content=y"), ("runCommand", "command=touch x"), ("echo", "text=x")):
+        assert dry(*other)[0]["decision"] == "ask", other
 
 
 def test_rule_for_a_tool_that_is_proposed_allows_it(run, policy):

@@ -182,7 +182,7 @@ def rules_that_allow(
     arguments = copy_arguments(call.arguments)
     if policy.is_shell_tool(call.name, info.kinds):
         offered = offer(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
-        choices = [offered.rules] if offered.kind == "shell" else []
+        choices = [as_patterns(offered.rules)] if offered.kind == "shell" else []
     else:
         given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
         # Never the whole tool in place of a call that no rule can write: what is in its arguments would choose that.
@@ -242,6 +242,17 @@ def rules_for(text: str, home: str) -> tuple[str, str] | None:
         if always and TokenPattern.of(always, tokenize(always)).covers(command):
             return always, never
     return None
+
+
+def as_patterns(rules: Sequence[str]) -> tuple[str, ...]:
+    """*rules* for commands, so written that none is taken for a tool's name, or an option, where it is added."""
+    return tuple(map(_as_pattern, rules))
+
+
+def _as_pattern(rule: str) -> str:
+    first, blank, others = rule.partition(" ")
+    is_plain = re.fullmatch(r"[\w./:=@%+,-]+", first) is not None
+    return f'"{first}"{blank}{others}' if is_plain and (not blank or first.startswith(("mcp__", "-"))) else rule
 
 
 def _open_after(words: Sequence[str], count: int) -> str:

@@ -94,6 +94,8 @@ def _more(before: Policy, after: Policy) -> Iterator[tuple[str, str]]:
 def misspelt(rule: str, tools: Collection[str]) -> str:
     """Where *rule* begins with what is almost a tool's name, and no program's here, in a sentence; "" where not."""
     name = re.split(r"[\s(]", rule.strip(), maxsplit=1)[0]
+    if name[:1] in "'\"":  # what is quoted is meant for a command
+        return ""
     if name in tools or is_known(name) or shutil.which(name):
         return ""
     near = difflib.get_close_matches(name, tools, n=1, cutoff=0.8)

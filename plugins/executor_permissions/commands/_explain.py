@@ -11,7 +11,7 @@ import click
 
 from executor.cli import App, complete_tool, json_option, pass_app, read_arguments, rehearse
 from executor.ownfolders import home_folder
-from executor_permissions.ask._offer import rules_for
+from executor_permissions.ask._offer import as_patterns, rules_for
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import can_be_removed
 from executor_permissions.commands._reading import read_as
@@ -74,7 +74,7 @@ def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
         if part.get("where") and not can_be_removed(part["rule"], part["where"]):
             return f"to change that: take it out of {part['where']}"
         return f"to change that: toolexec permissions remove {lists[part['method']]}{shlex.quote(part['rule'])}"
-    rules = would_allow or (rules_for(part["text"], str(home_folder())) or ())[:1]
+    rules = would_allow or as_patterns((rules_for(part["text"], str(home_folder())) or ())[:1])
     if part["method"] != "default" or not rules:
         return None
     return f"to allow it: {'; '.join(f'toolexec permissions add {shlex.quote(rule)}' for rule in rules)}"

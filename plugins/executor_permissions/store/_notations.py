@@ -116,7 +116,7 @@ def _about_program(text: str) -> str | None:
         return f"{text!r} is one rule with {listed!r} in it: write a rule for each"
     if any(character.isspace() for character in program):
         return f"{text!r} is about a program with blanks in its name: write {' '.join([unquoted(program), *words])!r}"
-    if _NO_PROGRAM.match(program):
+    if _NO_PROGRAM.match(program) and text[:1] not in "'\"":  # what is quoted is meant as it stands
         name = [] if program[-1] == ":" and words else [program.strip(_SIGNS)]
         return f"{text!r} is about a program named {program!r}: write {' '.join([*filter(None, name), *words])!r}"
     alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in program if letter.isalpha()}
