@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import form_named
-from executor.models._results import answer_of
+from executor.models._results import answer_of, sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ def notice(results: Iterable[Result], form: str) -> list[dict[str, Any]]:
     if not told:
         return []
     words = "\n\n".join(f"{_heading(result)}\n{answer.words()}" for result, answer in told)
-    return spoken.notice(words, [media for _, answer in told for media in answer.media])
+    return sendable(spoken.notice(words, [media for _, answer in told for media in answer.media]))
 
 
 def _heading(result: Result) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from executor.models._results import clean
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FIRST_HALVES = ("\ud800", "\udbff")  # of surrogate pairs
 _MARKS = re.compile(r'[\\"{}]')
 
 
@@ -53,6 +56,23 @@ class Pieces:
             self._escaped = at + 1
         elif not self._in_text:
             self._depth += 1 if mark == "{" else -1
+
+
+class Spoken:
+    """Hands on what is said, in whole characters: some servers cut one in the middle of its surrogate pair."""
+
+    __slots__ = ("_half", "_say")
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self._half = ""
+
+    def __call__(self, piece: str) -> None:
+        """Take the next piece."""
+        said = self._half + piece
+        self._half = said[-1] if _FIRST_HALVES[0] <= said[-1:] <= _FIRST_HALVES[1] else ""
+        if said := clean(said.removesuffix(self._half)):
+            self._say(said)
 
 
 def joined(values: Sequence[Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import form_of
 from executor.models._names import Names
-from executor.models._results import MISSING, answer_of
+from executor.models._results import MISSING, answer_of, sendable
 from executor.values import ToolCall
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Request:
             if call_id in answers:
                 raise ValueError(f"there are two results for the call {call_id!r}: give one for each")
             answers[call_id] = answer
-        return self._spoken.answer([(call, answers.get(call.id, MISSING)) for call in self._wire])
+        return sendable(self._spoken.answer([(call, answers.get(call.id, MISSING)) for call in self._wire]))
 
 
 def read(response: object, form: str | None = None, names: Mapping[str, str] | None = None) -> Request:
@@ -94,7 +94,8 @@ def request_of(
     """
     calls = [(given or {}).get(call.id) or tool_call(call, names) for call in reply.calls]
     remaining = calls if not given else [call for call in calls if call.id not in given]
-    return Request(calls, reply.message, reply.messages, list(remaining), spoken.name, spoken, reply.calls)
+    message, messages = sendable((reply.message, reply.messages))
+    return Request(calls, message, messages, list(remaining), spoken.name, spoken, reply.calls)
 
 
 def tool_call(call: WireCall, names: Mapping[str, str] | None) -> ToolCall:

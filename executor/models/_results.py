@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from executor._json import to_text
 from executor.values._blocks import Audio, Image, Resource, blocks_of, text_of_blocks
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from executor.values import JSON, Block
 
+_T = TypeVar("_T")
 NOT_RUN = "The call was not run"
 NO_OUTPUT = "(no output)"
 _NO_REASON = "Error: the tool failed without a reason"
@@ -139,7 +140,29 @@ def answer_of(result: Result) -> Answer:
 
 def clean(text: str) -> str:
     """The text as UTF-8 can hold it: a half of a surrogate pair would spoil the whole request."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    if text.isascii():
+        return text
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")  # the halves of one pair
+    return joined.encode("utf-8", "replace").decode()
+
+
+def sendable(tree: _T) -> _T:
+    """What goes into a request, each text in it `clean`; it is itself where all of them are."""
+    try:
+        json.dumps(tree, ensure_ascii=False, skipkeys=True, default=lambda _: None).encode()
+    except UnicodeEncodeError:
+        return cast("_T", _cleaned(tree))
+    except (ValueError, RecursionError):  # no JSON, whatever its texts are
+        pass
+    return tree
+
+
+def _cleaned(tree: Any) -> Any:
+    if isinstance(tree, str):
+        return clean(tree)
+    if isinstance(tree, dict):
+        return {_cleaned(key): _cleaned(value) for key, value in tree.items()}
+    return [_cleaned(each) for each in tree] if isinstance(tree, list | tuple) else tree
 
 
 def _media_of(block: Block) -> Media | None:

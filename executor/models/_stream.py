@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from executor.models._forms import form_of
 from executor.models._objects import fields
+from executor.models._pieces import Spoken
 from executor.models._request import Request, request_of, tool_call
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Stream:
         on_text: Callable[[str], object] | None = None,
     ) -> None:
         self._names = names
-        self._say = on_text if on_text is not None else _say_nothing
+        self._say = Spoken(on_text) if on_text is not None else _say_nothing
         self._spoken: Form | None = None if form is None else form_of(None, form)
         self._collector: Collector | None = None
         self._given: dict[str, ToolCall] = {}

@@ -182,6 +182,27 @@ def test_half_a_surrogate_pair_does_not_spoil_the_request():
         assert str(answered(form, content="a\ud800b")).encode()
 
 
+def test_half_a_surrogate_pair_of_the_model_does_not_spoil_the_next_request():
+    """A model writes one in its arguments: that call is refused, and the model has to be able to read so."""
+    half = {"text": "a\ud83d"}
+    replies = {
+        "openai-chat": {"role": "assistant", "content": "\ud83d\ude00\ud83d", "tool_calls": [call(id="1\ud800")]},
+        "openai": {"output": [REPLIES["openai"]["output"][0] | {"call_id": "1\ud800", "status": "\ud83d"}]},
+        "anthropic": {"content": [REPLIES["anthropic"]["content"][0] | {"input": half}]},
+        "gemini": {"role": "model", "parts": [{"functionCall": {"id": "1\ud800", "name": "capture", "args": half}}]},
+        "ollama": {"message": {"tool_calls": [{"function": {"name": "capture\ud800", "arguments": half}}]}},
+        "langchain": {"type": "ai", "content": "", "tool_calls": [{"name": "capture", "args": half, "id": "1"}]},
+    }
+    for form, reply in replies.items():
+        request = models.read(reply, form)
+        given = [result(request.calls[0].id)]
+        sent = json.dumps([request.message, request.messages, request.answer(given)], ensure_ascii=False)
+        assert sent.encode(), form
+    assert models.read(replies["openai-chat"], "openai-chat").text == "\U0001f600?"
+    # It is the executor that says what is wrong with it.
+    assert models.read(replies["anthropic"], "anthropic").calls[0].arguments == half
+
+
 # What is no text ------------------------------------------------------------------------------------------------------
 
 

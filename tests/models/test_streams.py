@@ -482,3 +482,12 @@ def test_of_a_stream_that_fails_what_was_given_is_in_the_reply():
     with pytest.raises(ValueError, match="Overloaded"):
         given.extend(stream.calls(events()))
     assert stream.end().calls == [ToolCall("1", "a", {"x": 1})]
+
+
+def test_a_character_that_was_cut_in_two_is_said_whole():
+    said = []
+    stream = models.Stream("openai-chat", on_text=said.append)
+    for piece in ("a\ud83d", "\ude00b", "\ude00", "\ud83d", "c"):
+        stream.feed({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
+    assert said == ["a", "\U0001f600b", "?", "?c"]
+    assert stream.end().message["content"] == "a\U0001f600b??c"
