@@ -19,7 +19,7 @@ const HERE = "always is for"; // a detail that belongs to the panel of "always"
 const open = new Map(); // id: {question, card, end, total}
 
 watch(list);
-setInterval(countDown, 1000);
+setInterval(() => open.forEach(countDown), 1000);
 
 /** Show the questions that there are, and no others. */
 export function setQuestions(questions) {
@@ -42,7 +42,7 @@ export function add(question) {
   open.set(question.id, entry);
   list.append(entry.card);
   disturb(entry.card);
-  countDown();
+  countDown(entry);
   count();
 }
 
@@ -72,15 +72,13 @@ function count() {
   dispatchEvent(new CustomEvent("counted", { detail: { waiting: open.size } }));
 }
 
-function countDown() {
-  for (const { end, total, card } of open.values()) {
-    if (end === null) continue;
-    const left = Math.max(0, (end - performance.now()) / 1000);
-    const told = card.querySelector(".left"), bar = card.querySelector(".bar-left");
-    if (told.textContent !== span(left)) told.textContent = span(left);
-    bar.value = left / total;
-    card.classList.toggle("late", left < 30);
-  }
+function countDown({ end, total, card }) {
+  if (end === null) return;
+  const left = Math.max(0, (end - performance.now()) / 1000);
+  const told = card.querySelector(".left"), bar = card.querySelector(".bar-left");
+  if (told.textContent !== span(left)) told.textContent = span(left);
+  bar.value = left / total;
+  card.classList.toggle("late", left < 30);
 }
 
 /** A question that cannot be shown as it is meant. */

@@ -79,3 +79,15 @@ LEFT_OF_EACH = """
   return null;
 })
 """
+
+# How often something is looked for in the cards when one more question comes to so many others, whose time runs.
+LOOKED_FOR = """async ([question, others]) => {
+  const { add } = await import('/questions.js');
+  for (let i = 0; i < others; i++) add({ ...question, id: `other-${i}` });
+  const before = Element.prototype.querySelector;
+  let looked = 0;
+  Element.prototype.querySelector = function (...given) { looked++; return before.apply(this, given); };
+  add({ ...question, id: 'one-more' });
+  Element.prototype.querySelector = before;
+  return looked;
+}"""

@@ -6,10 +6,12 @@ import json
 import os
 import re
 import signal
+import time
 
 import pytest
 
 from executor.approval import Approval, Inbox, new_approval_id
+from executor_console._question import told
 from tests.plugins.console import scripts
 from tests.plugins.console.hands import CONTEXT, card_of, expect, none_left, press, ready
 
@@ -297,6 +299,13 @@ def check_all_is_text(page):
     assert page.locator("img, b:not(.count)").count() == 0
     shown = page.locator("html").evaluate(scripts.EVERY_TEXT)
     assert re.findall(UNSEEN, shown) == []
+
+
+def test_a_question_that_comes_makes_no_work_for_each_that_waits(scene):
+    """Else thousands of them, which one batch of calls can put, hold the page up for minutes."""
+    _, _, page = scene
+    question = told(Approval("none", "deploy", {}, "because", deadline=time.time() + 300), time.time())
+    assert page.evaluate(scripts.LOOKED_FOR, [question, 50]) < 10
 
 
 def test_no_argument_is_wider_than_the_page(scene, inbox):
