@@ -46,9 +46,8 @@ def advice(held: Profile, command: str | list[str], folder: str, said: str, enou
         place: What it was refused to write outside of the project.
     """
     programs = _refused(command, said)
-    redirected = ">" in command and SHELLS_OWN.search(said) and f": {place}: " in said
-    if _WRITTEN.match(place) and (redirected or any(words[0] == "tee" for words in programs)):
-        # What a rule lets a redirection write is open to its box.
+    if _WRITTEN.match(place) and place in _written(command, folder):
+        # What a rule lets a redirection write is open to its box. Of what it said itself no file is taken.
         return f"To allow it: toolexec permissions add {shlex.quote(f'writeFile(path={place})')}"
     line = _line(held, command, programs, folder, enough)
     kept = enough if held.answered is None else held.answered
@@ -120,29 +119,45 @@ def _pattern(programs: list[list[str]]) -> str | None:
     return spelled
 
 
+def _written(command: str | list[str], folder: str) -> set[str]:
+    """The files that *command* itself names to be written by its shell, or by tee."""
+    if isinstance(command, list):
+        commands, files = [command], list[str]()
+    else:  # what is in a here-document is no part of it
+        commands, files = _parts(command.partition("\n")[0] if "<<" in command else command) or ([], [])
+    files += [word for words in commands if words and words[0] == "tee" for word in words[1:]]
+    expanded = (os.path.expandvars(os.path.expanduser(file)) for file in files if "\0" not in file)
+    return {os.path.realpath(os.path.join(folder, file)) for file in expanded}
+
+
 def _programs(line: str) -> list[list[str]] | None:
     """The commands of a line that is nothing but plain ones, one behind the other; None of any other line."""
     if any(mark in line for mark in ("\n", "`", "$(", "<(", ">(", "<<", "\\", "#")):
         return None
+    parts = _parts(line)
+    if parts is None or any(set(word) <= set("()") for words in parts[0] for word in words):
+        return None
+    return parts[0] if all(words[0] not in _NONE or words[0] in ("cd", "exit") for words in parts[0]) else None
+
+
+def _parts(line: str) -> tuple[list[list[str]], list[str]] | None:
+    """The commands of a line, and the files of their redirections; None if a quote is never closed."""
     # The number of a stream is no word of a command.
     lexer = shlex.shlex(_NUMBER.sub(" ", line), posix=True, punctuation_chars="();<>|&")
     lexer.whitespace_split = True
     try:
         tokens = list(lexer)
-    except ValueError:  # a quote that is never closed
+    except ValueError:
         return None
     commands: list[list[str]] = [[]]
-    skip = False
+    files = []
+    before = ""
     for token in tokens:
-        if token in ("(", ")") or set(token) & set("()") == set(token):
-            return None
-        if _STREAM.match(token):
-            skip = True  # its file comes next
-        elif _BREAKS.match(token):
+        if _BREAKS.match(token):
             commands.append([])
-        elif skip:
-            skip = False
-        else:
+        elif _STREAM.match(before):
+            files.append(token)
+        elif not _STREAM.match(token):
             commands[-1].append(token)
-    found = [words for words in commands if words]
-    return found if all(words[0] not in _NONE or words[0] in ("cd", "exit") for words in found) else None
+        before = token
+    return [words for words in commands if words], files

@@ -121,7 +121,7 @@ def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None
     closed: list[str] | None = None  # looked for once, and only if it is needed: that is every folder of the project
     # The text names what failed; the words of the command are less sure.
     found = dict.fromkeys(
-        (path, how) for how in (_FILES, _IN_PLACE, _ABSENT) for path in _named(said, how, folder, places.home)
+        (path, how) for how in (_FILES, _IN_PLACE, _ABSENT) for path in _named(told, said, how, places.home)
     )
     if _FILES.search(said):
         found |= dict.fromkeys((path, _FILES) for path in _named_by_words(told.words, folder, places.home))
@@ -161,23 +161,25 @@ def _complaints(said: str) -> str:
     return ""
 
 
-def _named(text: str, how: re.Pattern[str], folder: str, home: str) -> Iterator[str]:
+def _named(told: _Told, text: str, how: re.Pattern[str], home: str) -> Iterator[str]:
     """The paths in the lines that tell of a refusal in this way: ``PROGRAM: PATH: permission denied``, or in quotes."""
     found = 0
+    given = {word.lstrip("<>&0123456789") for word in told.words}
     for match in itertools.islice(how.finditer(text), _MOST_PLACES):
         before = text[max(0, match.start() - _LONGEST_AROUND) : match.start()].rpartition("\n")[2]
         before = SHELLS_OWN.sub("", before, count=1)  # it is no file that was refused
         behind = text[match.end() : match.end() + _LONGEST_AROUND].partition("\n")[0]
         subject = before.rstrip(": ").rpartition(": ")[2]
-        names = [subject] if subject and not set(subject) & set(" \t'\"[(") else []
-        names += [quoted[1] or quoted[2] for part in (subject, behind, before) for quoted in _PATHS.finditer(part)]
+        names = [subject] if subject and (subject in given or not set(subject) & set(" \t'\"[(")) else []
+        if subject not in given:  # with a blank or a quote in it, a part of it would be another file
+            names += [quoted[1] or quoted[2] for part in (subject, behind, before) for quoted in _PATHS.finditer(part)]
         for name in names:
             found += 1
             if found > _MOST_PATHS:
                 return
             literal = how is _ABSENT and name.startswith("~")  # who says so did not take it for the home folder
             if "\0" not in name and not literal:
-                yield _real(name, folder, home)
+                yield _real(name, told.folder, home)
 
 
 def _without_a_box(profile: Profile, folder: str, said: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -92,6 +94,48 @@ def test_of_a_redirection_the_rule_is_told_that_opens_the_box(profile):
         assert "writeFile" not in told
     inside = said.replace("/etc/x1", f"{profile.project}/.git/config")
     assert "writeFile" not in (refusal(profile, BOX, "ls > .git/config", profile.project, inside) or "")
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("ls > ../x1", "../x1"),
+        ("ls 2>../x1", "../x1"),
+        ("ls &>> ~/x1", "~/x1"),
+        ("ls > $HOME/x1", "~/x1"),
+        ("cat > ../x1 <<'E'\n it's\nE\n", "../x1"),
+        ("for i in 1 2; do echo $i; done > ../x1", "../x1"),
+        ("ls > '../a b'", "../a b"),
+        ("ls | tee -a ../x1", "../x1"),
+        (["tee", "../x1"], "../x1"),
+    ],
+)
+def test_the_rule_for_a_redirection_is_about_the_file_that_the_line_names(profile, own_folders, line, place):
+    told = refusal(profile, BOX, line, profile.project, f"bash: line 1: {place}: Permission denied\n")
+    there = os.path.realpath(os.path.join(profile.project, place.replace("~", str(own_folders))))
+    assert f"refused to write {there}. " in told
+    assert told.endswith(f"To allow it: toolexec permissions add 'writeFile(path={there})'")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "true > ./t; cat text >&2",
+        "tee ./ok < text; cat text >&2",
+        "cat text >&2 # > /etc/x1",
+        "cat text > x1 >&2 <<E\n > /etc/x1\nE\n",
+    ],
+)
+def test_what_a_command_prints_names_no_file_for_a_rule(profile, line):
+    for said in ("bash: line 1: /etc/x1: Permission denied\n", "tee: /etc/x1: Permission denied\n"):
+        assert "writeFile" not in refusal(profile, BOX, line, profile.project, said)
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", 'a"b'])
+def test_a_file_with_an_odd_name_is_told_by_its_whole_name(profile, name):
+    line = f"true > {shlex.quote(f'/etc/{name}')}"
+    told = refusal(profile, BOX, line, profile.project, f"bash: line 1: /etc/{name}: Permission denied\n")
+    assert f"refused to write /etc/{name}. " in told
 
 
 @pytest.mark.parametrize("command", ["systemctl status x", "podman ps", "docker ps"])
