@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -310,6 +311,15 @@ def test_explain_says_of_every_part_which_rule_decides_or_would(run, run_json, p
     assert f"allow: git status\n  the rule 'git status *' allows it ({path}:1)" in shown
     assert "ask: npm publish\n  no rule allows it\n  to allow it: toolexec permissions add 'npm publish'" in shown
     assert "None" not in shown
+
+
+def test_what_explain_says_of_a_rule_that_begins_with_a_dash_can_be_run(run, run_json, policy):
+    policy(json.dumps({"blacklist": {"patterns": ["-x *"]}}))
+    (part,) = run_json("permissions", "explain", "runCommand", "command=-x y")["parts"]
+    assert part["mend"] == "to change that: toolexec permissions remove --deny -- '-x *'"
+    run(*shlex.split(part["mend"].partition("toolexec ")[2]))
+    (part,) = run_json("permissions", "explain", "runCommand", "command=-x y")["parts"]
+    assert part["decision"] == "ask"
 
 
 def test_explain_names_the_place_of_a_rule_that_remove_does_not_take_out(run, run_json, policy):

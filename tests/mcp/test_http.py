@@ -132,6 +132,15 @@ def test_an_answer_that_is_no_mcp_says_what_it_was(bridge_to, serve, answer, pro
         bridge_to({"s": {"url": url}}).call_tool("s", "echo")
 
 
+def test_a_login_is_advised_by_a_command_that_can_be_run(bridge_to, serve):
+    async def endpoint(_):
+        return PlainTextResponse("who are you", 401)
+
+    url = serve(Starlette(routes=[Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"])]), "off") + "/mcp"
+    with pytest.raises(BackendUnavailableError, match="'toolexec mcp login 'my server''"):
+        bridge_to({"my server": {"url": url}}).call_tool("my server", "echo")
+
+
 def test_what_a_server_says_is_read_as_utf8_whatever_it_calls_it(bridge_to, serve):
     """By the codec that it names it would take a second for each piece, in which no other server is heard."""
 
