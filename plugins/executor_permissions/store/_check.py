@@ -11,8 +11,10 @@ from executor_permissions.judge.rules._rules import LISTS
 from executor_permissions.judge.rules._tokenize import tokenize
 from executor_permissions.store._channel import TYPES
 from executor_permissions.store._content import KINDS
+from executor_permissions.store._notations import about_pattern
 
 if TYPE_CHECKING:
+    from executor_permissions.judge.rules._rules import ListName
     from executor_permissions.store._lines import KeyPath
 
 VERSIONS = ("1.0", "1.1", "1.2", "1")
@@ -95,9 +97,10 @@ class Checker:
         self._strings((*path, "tools"), section.get("tools", []))
         self._strings((*path, "patterns"), section.get("patterns", []))
         if isinstance(section.get("patterns", []), list) and self._rules <= MOST_RULES:
+            name: ListName = path[0]  # type: ignore[assignment]  # a key of LISTS
             for i, pattern in enumerate(section.get("patterns", [])):
                 if isinstance(pattern, str):
-                    self._pattern((*path, "patterns", i), pattern)
+                    self._pattern((*path, "patterns", i), pattern, name)
         arguments = section.get("arguments", {})
         if not isinstance(arguments, Mapping):
             self._error((*path, "arguments"), f'is {_kind(arguments)}: write {{"tool": {{"argument": [values]}}}}')
@@ -124,11 +127,13 @@ class Checker:
             elif isinstance(item, str):
                 self._quotes((*path, i), item)
 
-    def _pattern(self, path: KeyPath, pattern: str) -> None:
+    def _pattern(self, path: KeyPath, pattern: str, name: ListName) -> None:
         try:
             call = split_call(pattern)
         except ValueError as error:
-            self._error(path, f"{pattern!r}: {error}; write tool(name=value, other=value)")
+            meant = about_pattern(pattern.strip(), name, is_tool=False)
+            mend = meant.told() if meant else f"{pattern!r}: {error}; write tool(name=value, other=value)"
+            self._error(path, mend)
             return
         if call is None:
             self._quotes(path, pattern)

@@ -6,155 +6,226 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from executor_permissions.judge.options import is_known, walk
 from executor_permissions.judge.rules._call_patterns import split_call
 from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize, unquoted
+from executor_permissions.store._advice import Advice
+from executor_permissions.store._other_hosts import SHELLS, about_their_call
+from executor_permissions.store._regular import MOST_WRITTEN, is_regular, letters, plain
 
-# Tools of other hosts for files and addresses, and what they call them.
-_FILE_TOOLS = {"read": "file_path", "edit": "file_path", "write": "file_path", "multiedit": "file_path", "glob": "path"}
-_SHELLS = frozenset({"bash", "shell", "sh", "terminal", "run_shell_command", "execute_command"})
-_CALL = re.compile(r"(\w+)\((.+)\)\Z")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from executor_permissions.judge.rules._rules import ListName
+
 _SERVER = re.compile(r"mcp__(?:(?!__)[A-Za-z0-9_.-])+\Z")
-_NAMED = re.compile(r"\w+=")
 # A ":" is none of their sub-commands; scripts of yarn, rake and others have it.
 _SUB_COMMANDS = r"git|npm|docker|podman|kubectl|cargo|go|pip3?|gh|apt|brew|systemctl|helm|terraform"
 _COLON = re.compile(rf"(?:[\w./-]+|(?:{_SUB_COMMANDS}) [\w-]+):\*\Z")
 _OPTION_COLON = re.compile(r".* --?[\w-]+:\*\Z")
-_EITHER = re.compile(r"\(?[\w-]+(?:\|[\w-]+)+\)?\Z")
-_ONE_OF = re.compile(r"\[[^\]\s]+\]")
-_REGULAR = re.compile(r"\^|\\b\w|.*\\[bswd](?![\w/])|.*(?<!\.)\.\*\$?\Z")
-_REGULAR_SIGNS = re.compile(r"^\^|\\b|\$\Z")
-_OPTION_CLASS = re.compile(r"( -[A-Za-z]*)\[([A-Za-z]+)\]\S*")
+_BRACKETS = re.compile(r"\[([^\[\]\s]+)\]")
+_RANGE = re.compile(r"[!^]|.*\w-\w")
+_STARS = re.compile(r"\*\*+")
+_LISTS = {"deny": "blacklist", "block": "blacklist", "forbid": "blacklist", "ask": "ask", "allow": "whitelist"}
+_OPTION_CLASS = re.compile(r"( -[A-Za-z]*)\[([A-Za-z]+)\](?:\*(?=\s|\Z))?")
 _VARIABLE = re.compile(r"\$(?:HOME\b|\{HOME\})")
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
-_CLASS = re.compile(r"\[([^\]/]+)\]")
+_CLASS = re.compile(r"\[([^\[\]/]+)\]")
 _ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
 # What stands for whatever is given.
-_PLACE = re.compile(r"<[\w-]+>|\.\.\.|\{\{.*\}\}|\{(?!(?:project|home)\})[A-Za-z]\w*\}|\$[@*]")
+_PLACE = re.compile(r"<[\w-]+>|\.\.\.|\{\{.*\}\}|\{(?!(?:project|home)\})[A-Za-z]\w*\}|\$[@*\d]")
 _NO_PROGRAM = re.compile(r"[$#%]\Z|-\w|.+[,:]\Z|`.*`\Z|/[^/]+/\Z")
 _SIGNS = "$#%`,:/-"
+_DEEPEST = 3  # notations in one another: a rule of another host, in it a regular expression
+_QUOTES = frozenset("'\"")
 _LIKE_SIGNS = frozenset({"Pd", "Pi", "Pf", "Cf", "Zs", "Zl", "Zp"})  # dashes, quotes, blanks, and what is not seen
-_MOST_WRITTEN = 8  # rules that are spelled out instead of one
 
 
-def about_pattern(text: str, *, is_tool: bool) -> str | None:
+def about_pattern(text: str, name: ListName, *, is_tool: bool) -> Advice | None:
     """
-    How to write the pattern *text*, if it is in another notation.
+    How to write the pattern *text* in the list *name*, if it is in another notation.
+
+    What is to be written allows no more than what stands there, forbids no less, and is in no other notation itself.
 
     Args:
         is_tool: Whether the tool that it names in front of a parenthesis, if it does, is one that runs commands here.
     """
-    call = _CALL.match(text)
-    if call is not None and call[1].lower() in _SHELLS and not is_tool and not _NAMED.match(call[2]):
-        command = call[2].removesuffix(":*")
-        command = command if command == call[2] else f"{command} *"
-        return f"{text!r} is about a tool named {call[1]}: commands are written as they are, {command!r}"
-    file = _FILE_TOOLS.get(call[1].lower()) if call is not None else None
-    if call is not None and file is not None and not _NAMED.match(call[2]):
-        return f"{text!r} looks for this very text in any argument: write {f'{call[1]}({file}={call[2]})'!r} for files"
+    found = _about_pattern(text, name, is_tool=is_tool)
+    return found._replace(rules=_settled(found.rules, name, _DEEPEST)) if found is not None else None
+
+
+def _settled(rules: Sequence[str], name: ListName, deep: int) -> tuple[str, ...]:
+    """What is to be written, where that is in another notation too; none where one is that cannot be written."""
+    settled: list[str] = []
+    for rule in rules:
+        try:
+            further = _about_pattern(rule, name, is_tool=False)
+            further = further or (about_exact(rule) if name != "whitelist" else None)
+        except ValueError:  # a quote that is not closed
+            return ()
+        written = (rule,) if further is None else _settled(further.rules, name, deep - 1) if deep else ()
+        if not written:
+            return ()
+        settled += written
+    return tuple(dict.fromkeys(settled))
+
+
+def _about_pattern(text: str, name: ListName, *, is_tool: bool) -> Advice | None:
+    allows = name == "whitelist"
+    theirs = about_their_call(text, allows=allows, is_tool=is_tool)
+    if theirs is not None:
+        return theirs
     if text[:1] == "!" and text[1:2] != " ":
-        return f"{text!r} is about a program whose name begins with '!': no rule is the opposite of another"
+        return Advice(f"{text!r} is about a program whose name begins with '!': no rule is the opposite of another")
     if _OPTION_COLON.match(text):
-        return f"{text!r} is about an option with a ':' in its name: write {text[:-2] + ' *'!r}"
+        return Advice(f"{text!r} is about an option with a ':' in its name", (text[:-2] + " *",))
     if _COLON.match(text):
         tools = "" if " " in text or "/" in text else f", and about every tool of a service {text[:-2]!r}"
-        written = f"write {text[:-2] + ' *'!r}{' for commands' if tools else ''}"
-        return f"{text!r} is about a program or sub-command with a ':' in its name{tools}: {written}"
-    if _REGULAR.match(text):
-        plain = _REGULAR_SIGNS.sub("", text).replace(r"\s+", " ").replace(r"\s", " ").replace(".*", "*").strip()
-        plain = plain if plain.endswith("*") else f"{plain} *"
-        return f"{text!r} is taken as it is written, and no regular expression: write {plain!r}"
-    in_words = None if call is not None else _about_words(text) or _about_characters(text) or _about_program(text)
-    if in_words is not None:
-        return in_words
+        wrong = f"{text!r} is about a program or sub-command with a ':' in its name{tools}"
+        return Advice(wrong, (text[:-2] + " *",), " for commands" if tools else "")
+    if is_regular(text):
+        wrong = f"{text!r} is taken as it is written, and no regular expression"
+        return Advice(wrong, tuple(plain(text, allows=allows)))
+    if _has_arguments(text):
+        return None
     found = _OPTION_CLASS.search(text)
     if found is not None:
-        each = [text[: found.start()] + found[1] + letter + text[found.end() :] for letter in found[2][:_MOST_WRITTEN]]
-        return f"{text!r} has brackets, which stand for themselves: write a rule for each, {_told(each)}"
-    return None
+        each = [text[: found.start()] + found[1] + letter + text[found.end() :] for letter in found[2]]
+        wrong = f"{text!r} has brackets, which stand for themselves"
+        return Advice(wrong, tuple(each) if len(each) <= MOST_WRITTEN else ())
+    return _about_words(text, allows=allows) or _about_characters(text) or _about_program(text, name)
 
 
-def _about_words(text: str) -> str | None:
-    """The same for the words of a command that a regular expression, or a shell, would take for several."""
+def _has_arguments(text: str) -> bool:
+    """Whether it is a pattern about a tool and what that is given."""
+    try:
+        return split_call(text) is not None
+    except ValueError:
+        return False
+
+
+def _about_words(text: str, *, allows: bool) -> Advice | None:
+    """The same for the words of a command that a shell, or a manual, would take for others."""
     words = text.split()
-    if len(words) == 1 and _EITHER.match(text):
-        return f"{text!r} is a line in which these run after one another: write a rule for each, " + _told(
-            [f"{one} *" for one in text.strip("()").split("|")]
-        )
     if len(words) == 1 and text[:1] == "." and text[1:2] not in ("/", ".", ""):
-        return f"{text!r} is about a program of this name: write {'*' + text + '*'!r} for what names the file"
+        wrong = f"{text!r} is about a program of this name, and not about what names a file"
+        return Advice(wrong, () if allows else (f"*{text}*",))
     for word in words:
-        if "://" in word or (word.startswith("$") and word not in ("$@", "$*")):
+        if _PLACE.fullmatch(word):
+            wrong = f"{text!r} has {word!r}, which stands for itself: '*' stands for any further words"
+            return Advice(wrong) if allows else Advice(wrong.partition(": '*'")[0], (_with_stars(text),))
+        if "://" in word or word.startswith("$") or not _QUOTES.isdisjoint(word):
             continue
         if ("?" in word and word != "?") or (word == "?" and len(words) > 1):
-            return f"{text!r} has a '?', which stands for itself: write '*' for any text"
-        if _PLACE.fullmatch(word):
-            return f"{text!r} has {word!r}, which stands for itself: write {text.replace(word, '*')!r}"
-        one_of = _ONE_OF.match(word)
-        if one_of is not None:
-            return f"{text!r} has brackets, which stand for themselves: write {text.replace(one_of[0], '*')!r}"
+            return Advice(f"{text!r} has a '?', which stands for itself: write '*' for any text")
+        one_of = _BRACKETS.search(word)
+        if one_of is not None and (one_of.start() == 0 or _RANGE.match(one_of[1])):
+            return _about_brackets(text, word, one_of, allows=allows)
     return None
 
 
-def _about_characters(text: str) -> str | None:
+def _about_brackets(text: str, word: str, one_of: re.Match[str], *, allows: bool) -> Advice:
+    wrong = f"{text!r} has brackets, which stand for themselves"
+    if "|" in one_of[1]:
+        meant = text.replace(one_of[0], f"({one_of[1]})", 1)
+        return Advice(wrong, tuple(plain(meant, allows=allows)))
+    before, after = word[: one_of.start()], word[one_of.end() :]
+    is_class = bool(_RANGE.match(one_of[1]) or before or after)  # "[file]" alone is what a manual says
+    each = letters(one_of[1]) if is_class else []
+    if not each and allows:
+        return Advice(wrong)
+    written = [before + one + after for one in each] or [_STARS.sub("*", f"{before}*{after}")]
+    return Advice(wrong, tuple(text.replace(word, one, 1) for one in written))
+
+
+def _with_stars(text: str) -> str:
+    """A command with ``*`` for each word that stands for what is given."""
+    starred = re.sub(r"\S+", lambda word: "*" if _PLACE.fullmatch(word[0]) else word[0], text)
+    return re.sub(r"(?<=\s)\*(?:\s+\*)+(?=\s|\Z)", "*", starred)
+
+
+def _about_characters(text: str) -> Advice | None:
     """The same for characters that look like those of commands, and are others: dashes, quotes, blanks, letters."""
     for character in text if not text.isascii() else "":
-        plain = unicodedata.normalize("NFKC", character)
-        if character.isascii() or not (unicodedata.category(character) in _LIKE_SIGNS or plain.isascii()):
+        normal = unicodedata.normalize("NFKC", character)
+        if character.isascii() or not (unicodedata.category(character) in _LIKE_SIGNS or normal.isascii()):
             continue
-        name = unicodedata.name(character, "which has no name")
-        return f"{text!r} has the character U+{ord(character):04X}, {name}: write it with those of a keyboard"
+        called = f"U+{ord(character):04X}, {unicodedata.name(character, 'which has no name')}"
+        return Advice(f"{text!r} has the character {called}: write it with those of a keyboard")
     return None
 
 
-def _about_program(text: str) -> str | None:
+def _about_program(text: str, name: ListName) -> Advice | None:
     """The same for what is no name of a program, or one that is written otherwise."""
     program, *words = tokenize(text) or [""]
     listed = next((word for word in (program, *words) if word.endswith(",") or "*," in word), None)
     if listed is not None:
-        return f"{text!r} is one rule with {listed!r} in it: write a rule for each"
+        return Advice(f"{text!r} is one rule with {listed!r} in it: write a rule for each")
     if any(character.isspace() for character in program):
-        return f"{text!r} is about a program with blanks in its name: write {' '.join([unquoted(program), *words])!r}"
+        return _about_blanks(text, program)
     if _NO_PROGRAM.match(program) and text[:1] not in "'\"":  # what is quoted is meant as it stands
-        name = [] if program[-1] == ":" and words else [program.strip(_SIGNS)]
-        return f"{text!r} is about a program named {program!r}: write {' '.join([*filter(None, name), *words])!r}"
+        wrong = f"{text!r} is about a program named {program!r}"
+        return Advice(wrong, tuple(_named(text.strip(), program, name)))
     alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in program if letter.isalpha()}
     if "LATIN" in alphabets and len(alphabets) > 1:
-        return f"{text!r} is about a program whose name is not of the letters that it seems to be"
-    if program.lower() in _SHELLS and program != program.lower() and not words:
-        return f"{text!r} is about a tool or program of this name: commands are calls of 'runCommand'"
+        return Advice(f"{text!r} is about a program whose name is not of the letters that it seems to be")
+    if program.lower() in SHELLS and program != program.lower() and not words:
+        return Advice(f"{text!r} is about a tool or program of this name: commands are calls of 'runCommand'")
     if not is_known(program) and is_known(program.lower()):
-        return f"{text!r} is about another program than {program.lower()!r}, in small letters"
+        return Advice(f"{text!r} is about another program than {program.lower()!r}, in small letters")
     return None
 
 
-def about_exact(text: str) -> str | None:
+def _about_blanks(text: str, program: str) -> Advice | None:
+    """The same for a program with blanks in its name, if it is a command that stands in quotes."""
+    first, *others = unquoted(program).split()
+    if not is_known(first.rpartition("/")[2]) or ("/" in first and any("/" in word for word in others)):
+        return None
+    behind = text.strip()[1:].partition(text.strip()[0])
+    is_quoted = text.strip()[0] in _QUOTES and behind[2][:1] in ("", " ")
+    rules = (f"{behind[0].strip()}{behind[2]}",) if is_quoted else ()
+    return Advice(f"{text!r} is about a program with blanks in its name", rules)
+
+
+def _named(text: str, program: str, name: ListName) -> list[str]:
+    """A rule whose program has, beside its name, the signs that manuals, lists and prompts put around one."""
+    if not text.startswith(program):
+        return []
+    plainly, behind = program.strip(_SIGNS), text.removeprefix(program).strip()
+    if is_known(plainly):
+        return [f"{plainly} {behind}".strip()]
+    is_label = not plainly or (program[-1] == ":" and _LISTS.get(plainly.lower()) == name)
+    return [behind] if is_label and behind else []
+
+
+def about_exact(text: str) -> Advice | None:
     """How to write a pattern to deny or to ask that ends in the name of a sub-command: it is about that alone."""
     words = tokenize(text)
     found = walk(words) if len(words) > 1 and not OPERATORS.intersection(words) else None
     if found is None or found.named != len(words) or any(character in text for character in "*<>"):
         return None
-    return f"{text!r} is about this command without further words: write {text.strip() + ' *'!r} for all of them"
+    return Advice(f"{text!r} is about this command without further words", (text.strip() + " *",), " for all of them")
 
 
-def about_tool(text: str) -> str | None:
+def about_tool(text: str) -> Advice | None:
     """How to write the name of a tool, where it is that of a server of the MCP."""
     if _SERVER.match(text) is None:
         return None
-    return f"{text!r} is a tool of this name, and not all of the server's: write {text + '__*'!r}"
+    return Advice(f"{text!r} is a tool of this name, and not all of the server's", (text + "__*",))
 
 
-def about_call(text: str) -> str | None:
+def about_call(text: str) -> Advice | None:
     """How to write what would be a pattern about a tool, were its brackets closed, without a gap, and its end."""
     found = _ALMOST_CALL.match(text)
     if found is None or split_call(text) is not None or not ("=" in found[2] or not found[3]):
         return None
     meant = f"{found[1]}({found[2].strip()})"
-    return f"{text!r} is about a command with these brackets in it: write {meant!r} for the tool"
+    return Advice(f"{text!r} is about a command with these brackets in it", (meant,), " for the tool")
 
 
-def about_path(text: str, project: str, *, denies: bool) -> str | None:
+def about_path(text: str, project: str, *, denies: bool) -> Advice | None:
     """
     How to write the path *text*, if it is in another notation, or is about fewer files than it seems.
 
@@ -163,24 +234,32 @@ def about_path(text: str, project: str, *, denies: bool) -> str | None:
         denies: Whether it is a rule that keeps files from tools: then too few files are a danger.
     """
     if text.lower().startswith("file:"):
-        path = "/" + text[5:].lstrip("/")
-        return f"{text!r} is a URL, and rules for files are paths: write {path!r}"
+        return Advice(f"{text!r} is a URL, and rules for files are paths", ("/" + text[5:].lstrip("/"),))
     variable = _VARIABLE.match(text)
     if variable is not None:
-        return f"{text!r} begins with a variable, which is not replaced: write {'~' + text[variable.end() :]!r}"
+        wrong = f"{text!r} begins with a variable, which is not replaced"
+        return Advice(wrong, ("~" + text[variable.end() :],))
     braces = _BRACES.search(text)
     if braces is not None and not _is_there(text, braces.start(), project):
-        each = [text[: braces.start()] + one + text[braces.end() :] for one in braces[1].split(",")[:_MOST_WRITTEN]]
-        return f"{text!r} has braces, which stand for themselves: write a rule for each, {_told(each)}"
+        each = [_at(text, braces, one, denies=denies) for one in braces[1].split(",")]
+        wrong = f"{text!r} has braces, which stand for themselves"
+        return Advice(wrong, tuple(each) if len(each) <= MOST_WRITTEN else ())
     found = _CLASS.search(text)
     if found is not None and not _is_there(text, found.start(), project):
-        middle = found[1] if len(found[1]) == 1 else "*"
-        plain = text[: found.start()] + middle + text[found.end() :]
-        return f"{text!r} has brackets, which stand for themselves: write {plain!r}"
+        wrong = f"{text!r} has brackets, which stand for themselves"
+        each = letters(found[1]) or (["*"] if denies else [])
+        return Advice(wrong, tuple(_at(text, found, one, denies=denies) for one in each))
     if denies and "/" not in text and text.strip("*.~") and not os.path.isdir(os.path.join(project, text)):
         there, everywhere = "${project}/" + text, "**/" + text
-        return f"{text!r} is about the project's own folder alone: write {everywhere!r} for every folder, or {there!r}"
+        wrong = f"{text!r} is about the project's own folder alone"
+        return Advice(f"{wrong}: write {everywhere!r} for every folder, or {there!r}")
     return None
+
+
+def _at(text: str, found: re.Match[str], one: str, *, denies: bool) -> str:
+    """A path with *one* in place of what was *found*; a rule that denies a bare name is about every folder."""
+    path = text[: found.start()] + one + text[found.end() :]
+    return f"**/{path}" if denies and "/" not in path else path
 
 
 def _is_there(text: str, at: int, project: str) -> bool:
@@ -188,7 +267,3 @@ def _is_there(text: str, at: int, project: str) -> bool:
     end = text.find("/", at)
     path = text[: end if end >= 0 else len(text)].replace("${project}", project)
     return os.path.lexists(os.path.join(project, os.path.expanduser(path)))
-
-
-def _told(rules: list[str]) -> str:
-    return ", ".join(map(repr, rules))

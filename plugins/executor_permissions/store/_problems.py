@@ -8,6 +8,7 @@ to be kept; but for notations of others, which describe something here that nobo
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -27,6 +28,7 @@ from executor_permissions.judge.rules._rules import (
 from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize
 from executor_permissions.judge.rules._values import guess_kind
 from executor_permissions.judge.rules._wild import open_host
+from executor_permissions.store._advice import Advice
 from executor_permissions.store._notations import about_call, about_exact, about_path, about_pattern, about_tool
 
 if TYPE_CHECKING:
@@ -68,13 +70,12 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
     somewhere = policy.places._replace(project=policy.places.base)  # what is said holds without a project too
     for source in sources:
         for rule in _rules(source):
-            trial = _Trial(policy, rule, source.marks(somewhere))
-            problem = trial.notation() or _open_host(rule) or trial.problem() or _taken_at_its_word(rule)
-            problem = problem or _exact(rule)
+            problem = _Trial(policy, rule, source.marks(somewhere)).told() or _taken_at_its_word(rule)
             if problem is not None:
                 yield source.where(rule.path) + problem
         for name in source.value.get("limits", {}):
-            problem = about_tool(name) or _counts_nothing(policy, name, source.marks(somewhere))
+            server = about_tool(name)
+            problem = server.told() if server else _counts_nothing(policy, name, source.marks(somewhere))
             if problem is not None:
                 yield source.where(("limits", name)) + problem
 
@@ -116,20 +117,21 @@ def _taken_at_its_word(rule: _Rule) -> str | None:
     )
 
 
-def _exact(rule: _Rule) -> str | None:
+def _exact(rule: _Rule) -> Advice | None:
     """What a rule to deny, or to ask, leaves out that ends in a sub-command."""
     denies = rule.list != "whitelist" and rule.path[1] == "patterns" and split_call(rule.text) is None
     return about_exact(rule.text) if denies else None
 
 
-def _open_host(rule: _Rule) -> str | None:
+def _open_host(rule: _Rule) -> Advice | None:
     """How to end the host of an address in a pattern that allows commands."""
     if rule.path[:2] != ("whitelist", "patterns") or split_call(rule.text) is not None:
         return None
     for token in tokenize(rule.text):
         whole = open_host(token)
         if whole is not None:
-            return f"{rule.text!r} does not end its host, and a '*' covers nothing of one: write {whole!r}"
+            wrong = f"{rule.text!r} does not end its host, and a '*' covers nothing of one"
+            return Advice(wrong, (rule.text.replace(token, whole, 1),) if token in rule.text else ())
     return None
 
 
@@ -141,14 +143,44 @@ class _Trial:
         self._rule = rule
         self._places = marks
 
-    def notation(self) -> str | None:
+    def told(self) -> str | None:
+        """
+        What is the matter with the rule, and how to write it; None if nothing is.
+
+        What would be told itself, were it written, is not what to write.
+        """
+        found = self.advice()
+        if found is None:
+            return None
+        is_sound = all(self._with(rule).advice() is None for rule in found.rules)
+        return (found if is_sound else found._replace(rules=())).told()
+
+    def advice(self) -> Advice | None:
+        """The same, whatever would be told of what is to be written."""
+        found = self._notation() or _open_host(self._rule)
+        problem = self.problem() if found is None else None
+        return found or (Advice(problem) if problem is not None else _exact(self._rule))
+
+    def _with(self, text: str) -> _Trial:
+        """The same for *text* in place of the rule."""
+        rule = self._rule
+        if rule.path[1] != "arguments":
+            section = rule.section._replace(rules={str(rule.path[1]): [text]})
+        else:
+            ((tool, names),) = rule.section.rules["arguments"].items()
+            section = rule.section._replace(rules={"arguments": {tool: {**names, str(rule.path[3]): [text]}}})
+        return _Trial(self._policy, rule._replace(text=text, section=section), self._places)
+
+    def _notation(self) -> Advice | None:
         """How to write a rule that is in another notation: it may match something, but nothing that was meant."""
         rule = self._rule
         if rule.path[1] == "tools":
             return about_tool(rule.text)
         if rule.path[1] == "patterns":
             is_tool = self._policy.is_shell_tool(rule.text.partition("(")[0])
-            return about_tool(rule.text) or about_call(rule.text) or about_pattern(rule.text, is_tool=is_tool)
+            return (
+                about_tool(rule.text) or about_call(rule.text) or about_pattern(rule.text, rule.list, is_tool=is_tool)
+            )
         if rule.path[1] == "arguments":
             tool, name = str(rule.path[2]), str(rule.path[3])
             if KINDS.get(tool, {}).get(name) == "path":
@@ -243,7 +275,7 @@ class _Trial:
             return self._why_no_value(example, decision)
         tokens = tokenize(rule.text)
         if OPERATORS.intersection(tokens):
-            return f"the commands of a line are judged one by one, so write a rule for each: {_split(tokens)}"
+            return f"the commands of a line are judged one by one, so write a rule for each{_split(rule.text)}"
         if literal(tokens[0]) is None:
             return "the program must be named, as in 'git status *'"
         if any(mark in tokens_of(token) for token in tokens for mark in "<>"):
@@ -256,8 +288,10 @@ class _Trial:
             return _NO_WILD_TOOLS
         call = split_call(self._rule.text)
         if call is not None and self._policy.is_shell_tool(example.tool):
-            command = call.arguments.get("command", "git status *")
-            return f"commands are judged by patterns of their own: write {command!r}"
+            command = call.anything if not call.arguments else call.arguments.get("command")
+            is_all = len(call.arguments) <= 1 and command is not None and not re.search("[('\"]", command)
+            mend = f": write {command!r}" if is_all and self._with(str(command)).advice() is None else ""
+            return f"commands are judged by patterns of their own{mend}"
         if call is not None and any(guess_kind(name, (value,)) == "url" for name, value in call.arguments.items()):
             return "a rule about URLs names scheme and host: https://host/path, https://host/*, or ** for any"
         return f"not even {example.told!r}, which it describes ({decision.reason}): write the value that is meant"
@@ -273,6 +307,8 @@ class _Trial:
             return (
                 "a value is compared as a whole here, its '*' too: "
                 f"write {f'{tool}({argument}={value})'!r} among the patterns"
+                if len(self._rule.section.rules["arguments"][tool]) == 1
+                else "a value is compared as a whole here, its '*' too: patterns have wildcards"
             )
         if guess_kind(argument, (value,)) == "url":
             return f"{value!r} is not plainly a URL: write it as https://host/path, or https://host/*"
@@ -284,14 +320,17 @@ def _value(value: Any, fill: str | None) -> Any:
     return filled(value, fill) if isinstance(value, str) and fill is not None else value
 
 
-def _split(tokens: Sequence[str]) -> str:
+def _split(text: str) -> str:
+    """The commands of a line, to be told; none where it has signs that are about several of them."""
+    if any(sign in text for sign in "'\"\\(){}"):
+        return ""
     commands: list[list[str]] = [[]]
-    for token in tokens:
+    for token in tokenize(text):
         if token in OPERATORS:
             commands.append([])
         else:
             commands[-1].append(token)
-    return ", ".join(repr(" ".join(words)) for words in commands if words)
+    return ": " + ", ".join(repr(" ".join(words)) for words in commands if words)
 
 
 def _spoken(text: str, fill: str, places: Placeholders) -> str:

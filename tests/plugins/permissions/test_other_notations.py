@@ -16,7 +16,6 @@ TOLD = {
     "$ rm *": "write 'rm *'",
     "# rm": "write 'rm'",
     "rm:": "write 'rm'",
-    "deny: rm *": "write 'rm *'",
     "/rm/": "write 'rm'",
     "-rm": "write 'rm'",
     "rm, unlink": "a rule for each",

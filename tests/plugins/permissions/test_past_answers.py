@@ -243,8 +243,8 @@ def test_a_rule_forbids_what_it_says_in_every_form(policy, rule, tool, args):
     ("rule", "wanted"),
     [
         ("rm -rf:*", "'rm -rf *'"), ("!ls", "no rule is the opposite"), ("!*", "no rule is the opposite"), ("rm|mv", "'rm *', 'mv *'"), ("rm ?", "stands for itself"),
-        ("rm [a-z]*", "stand for themselves"), (".env", "'*.env*'"), ("mcp__server", "'mcp__server__*'"), ("Read(~/.ssh/**)", "file_path=~/.ssh/**"),
-        ("Edit(**/*.lock)", "file_path=**/*.lock"),
+        ("rm [a-z]*", "stand for themselves"), (".env", "'*.env*'"), ("mcp__server", "'mcp__server__*'"), ("Read(~/.ssh/**)", "'readFile(path=~/.ssh/**)'"),
+        ("Edit(**/*.lock)", "'editFile(path=**/*.lock)', 'writeFile(path=**/*.lock)'"),
     ],
 )  # fmt: skip
 def test_a_rule_in_the_notation_of_others_that_forbids_nearly_nothing_is_told(policy, rule, wanted):
