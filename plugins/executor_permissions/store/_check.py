@@ -11,7 +11,7 @@ from executor_permissions.judge.rules._rules import LISTS
 from executor_permissions.judge.rules._tokenize import tokenize
 from executor_permissions.store._channel import TYPES
 from executor_permissions.store._content import KINDS
-from executor_permissions.store._notations import about_pattern
+from executor_permissions.store._other_hosts import about_their_call
 
 if TYPE_CHECKING:
     from executor_permissions.judge.rules._rules import ListName
@@ -131,9 +131,7 @@ class Checker:
         try:
             call = split_call(pattern)
         except ValueError as error:
-            meant = about_pattern(pattern.strip(), name, is_tool=False)
-            mend = meant.told() if meant else f"{pattern!r}: {error}; write tool(name=value, other=value)"
-            self._error(path, mend)
+            self._error(path, _theirs(pattern, name) or f"{pattern!r}: {error}; write tool(name=value, other=value)")
             return
         if call is None:
             self._quotes(path, pattern)
@@ -258,6 +256,16 @@ class Checker:
             for i, entry in enumerate(white.get(key, [])):
                 if entry in black.get(key, []):
                     self._note(("whitelist", key, i), f"{entry!r} is in the blacklist too, which wins")
+
+
+def _theirs(pattern: str, name: ListName) -> str | None:
+    """How to write what is no call of ours, but a rule of another host."""
+    if about_their_call(pattern.strip(), allows=name == "whitelist", is_tool=False) is None:
+        return None
+    from executor_permissions.store._notations import about_pattern  # it reads commands
+
+    meant = about_pattern(pattern.strip(), name, is_tool=False)
+    return meant.told() if meant is not None else None
 
 
 def _kind(value: Any) -> str:
