@@ -5,22 +5,23 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 from click.exceptions import Exit
 
 from executor.cli._app import App, json_option, pass_app
-from executor.cli._errors import ExitCode
+from executor.cli._errors import ExitCode, of_system
 from executor.errors import PluginError
 from executor.ownfolders import own_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
 # What an uninstalled checkout needs; an installed package says so itself.
 NEEDED = ("click", "jsonschema", "jsonschema-rs", "platformdirs", "pluggy", "pydantic")
@@ -132,10 +133,13 @@ def _permissions() -> Finding:
     path, exists = load_permissions().policy_file()
     if not exists:
         return Finding(check, "ok", f"{path} (there is none: what may change something is asked about)")
-    if sys.platform != "win32" and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return Finding(check, "broken", f"{path} can be written by other users", f"chmod 600 {path}")
-    if sys.platform != "win32" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return Finding(check, "warning", f"{path} can be read by other users", f"chmod 600 {path}")
+    mode = 0 if sys.platform == "win32" else path.stat().st_mode
+    if not _is_ones_own(path) and (mode & (stat.S_IWGRP | stat.S_IWOTH) or path.stat().st_uid != 0):
+        return _of_another(check, path)  # what the system's own administrator wrote may be read by all
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return Finding(check, "broken", f"{path} can be written by other users", _chmod("600", path))
+    if _is_ones_own(path) and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return Finding(check, "warning", f"{path} can be read by other users", _chmod("600", path))
     if plugin.policy.problems:
         return Finding(check, "warning", "\n".join(plugin.policy.problems), "see 'toolexec permissions show'")
     return Finding(check, "ok", str(path))
@@ -155,29 +159,49 @@ def _folders() -> Iterator[Finding]:
 def _folder(check: str, path: Path) -> Finding:
     """Whether a folder can be written, and by nobody else."""
     if not os.path.lexists(path):
-        above = next((folder for folder in path.parents if os.path.lexists(folder)), path)
-        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
-            return Finding(check, "ok", f"{path} (will be made when it is needed)")
-        return Finding(check, "broken", f"{path} does not exist, and {above} cannot be written", f"make {path} by hand")
+        return _missing(check, path)
     if not path.is_dir():
         what = f"a link to {path.readlink()}, which is no folder" if path.is_symlink() else "no folder"
         return Finding(check, "broken", f"{path} is {what}", "move it away")
     if not os.access(path, os.W_OK | os.X_OK):
-        return Finding(check, "broken", f"{path} cannot be written", f"chmod u+rwx {path}")
+        if not _is_ones_own(path):
+            return _of_another(check, path)
+        return Finding(check, "broken", f"{path} cannot be written", _chmod("u+rwx", path))
     refused = _write(path)
     if refused is not None:
         do = "free some space" if refused.errno in FULL else "see to its disk, or move it to another"
         return Finding(check, "broken", f"nothing can be written in {path}: {refused.strerror}", do)
     if sys.platform == "win32":
         return Finding(check, "ok", str(path))
+    if not _is_ones_own(path):
+        return _of_another(check, path)
     about = path.stat()
-    if about.st_uid != os.geteuid():
-        return Finding(check, "broken", f"{path} belongs to another user", f"chown it, or move {path} away")
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return Finding(check, "broken", f"{path} can be written by other users", f"chmod 700 {path}")
+        return Finding(check, "broken", f"{path} can be written by other users", _chmod("700", path))
     if about.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return Finding(check, "warning", f"{path} can be read by other users", f"chmod 700 {path}")
+        return Finding(check, "warning", f"{path} can be read by other users", _chmod("700", path))
     return Finding(check, "ok", str(path))
+
+
+def _missing(check: str, path: Path) -> Finding:
+    above = next((folder for folder in path.parents if os.path.lexists(folder)), path)
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return Finding(check, "ok", f"{path} (will be made when it is needed)")
+    do = _chmod("u+rwx", above) if above.is_dir() and _is_ones_own(above) else f"make {path} by hand"
+    return Finding(check, "broken", f"{path} cannot be reached: {above} cannot be written", do)
+
+
+def _is_ones_own(path: Path) -> bool:
+    return sys.platform == "win32" or path.stat().st_uid == os.geteuid()
+
+
+def _of_another(check: str, path: Path) -> Finding:
+    return Finding(check, "broken", f"{path} belongs to another user", f"chown it, or move {path} away")
+
+
+def _chmod(mode: str, path: Path) -> str:
+    """What can be pasted into a shell, from any folder."""
+    return f"chmod {mode} {shlex.quote(str(path.absolute()))}"
 
 
 def _write(folder: Path) -> OSError | None:
@@ -294,18 +318,35 @@ def _threads() -> Finding:
 
 
 def examine(app: App) -> list[Finding]:
-    """Look at everything."""
-    return [
-        *_versions(),
-        *_config(app),
-        _permissions(),
-        *_folders(),
-        _tasks(),
-        *_engine(app),
-        *_machine(),
-        _boxes(),
-        _threads(),
-    ]
+    """Look at everything. What the system refuses ends one look, and no other."""
+    looks: dict[str, Callable[[], Iterable[Finding]]] = {
+        "versions": _versions,
+        "configuration": lambda: _config(app),
+        "permissions": lambda: [_permissions()],
+        "folders": _folders,
+        "tasks": lambda: [_tasks()],
+        "engine": lambda: _engine(app),
+        "machine": _machine,
+        "boxes": lambda: [_boxes()],
+        "threads": lambda: [_threads()],
+    }
+    findings: list[Finding] = []
+    for check, look in looks.items():
+        try:
+            findings += look()
+        except OSError as error:
+            findings.append(_refused(check, error))
+    return findings
+
+
+def _refused(check: str, error: OSError) -> Finding:
+    """What the system refused, and what to do about the folder that it is because of."""
+    do = ""
+    if isinstance(error.filename, str):
+        path = Path(error.filename)
+        do = _folder(check, path if os.path.isdir(path) else path.parent).do  # noqa: PTH112 -- pathlib's raises
+    found = of_system(error).message.partition("; 'toolexec")[0]
+    return Finding(check, "broken", found, do or "see whose it is, and its mode")
 
 
 @click.command("doctor")

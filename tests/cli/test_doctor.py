@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import sqlite3
 
 import pytest
@@ -161,3 +162,46 @@ def test_a_database_of_another_program_is_found_and_left_as_it_is(found, own_fol
     assert finding["status"] == "broken"
     assert "another program" in finding["found"]
     assert (folder / "tasks.db").read_bytes() == before
+
+
+def test_what_the_system_refuses_does_not_end_the_examination(found, own_folders, monkeypatch):
+    folder = own_folders / "state" / "toolexec"
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+
+    def refused():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder / "permissions"))
+
+    monkeypatch.setattr("executor.cli._policy.make_plugin", refused)
+    told = found()
+    assert told["permissions"] == {
+        "check": "permissions",
+        "status": "broken",
+        "found": f"{folder / 'permissions'} cannot be used: {os.strerror(errno.EACCES)}",
+        "do": f"chmod 700 {folder}",
+    }
+    assert told["sqlite"]["status"] == "ok"
+
+
+def test_what_is_to_be_pasted_is_spelt_for_a_shell(run_json, own_folders, monkeypatch):
+    policy = own_folders / "it's mine; $(touch x)" / "-p.json"
+    policy.parent.mkdir()
+    policy.write_text('{"version": "1.2"}')
+    policy.chmod(0o644)
+    monkeypatch.chdir(policy.parent)
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", policy.name)
+    (told,) = [finding for finding in run_json("doctor")["findings"] if finding["check"] == "permissions"]
+    assert shlex.split(told["do"]) == ["chmod", "600", str(policy)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize(("owner", "mode", "do"), [(1234, 0o600, "chown"), (0, 0o644, "chmod 600")])
+def test_a_policy_of_another_user_is_found(run, own_folders, monkeypatch, owner, mode, do):
+    policy = own_folders / "policy.json"
+    policy.write_text('{"version": "1.2"}')
+    policy.chmod(mode)
+    os.chown(policy, owner, -1)
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(policy))
+    result = run("doctor", "--json")
+    (told,) = [one for one in json.loads(result.stdout)["findings"] if one["check"] == "permissions"]
+    assert (do in told["do"], result.exit_code) == (True, int(owner != 0))
