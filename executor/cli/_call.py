@@ -15,6 +15,7 @@ from executor.cli._follow import Call, Options
 from executor.cli._people import refuse_below_a_call
 from executor.cli._render import for_person, is_terminal, printable, to_json
 from executor.errors import ToolExecutorError
+from executor.pasted import within
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -272,7 +273,9 @@ def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Opt
     tasks, seen = TaskManager.open(), True
     try:
         if attach(tasks, task_id):
-            app.screen.note(f"{task_id} goes on without you; 'toolexec tasks attach' comes back to it")
+            app.screen.note(
+                f"{task_id} goes on without you; {within('toolexec tasks attach', task_id)} comes back to it"
+            )
             raise Exit(ExitCode.BACKGROUND)
     except ToolExecutorError:
         if not tasks.wait(task_id, ENDING).status.final:

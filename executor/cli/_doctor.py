@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import stat
@@ -19,6 +20,7 @@ from executor.cli._app import App, json_option, pass_app
 from executor.cli._errors import ExitCode, of_system
 from executor.errors import PluginError
 from executor.ownfolders import own_folder
+from executor.pasted import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -102,19 +104,21 @@ def _plugins(app: App) -> Iterator[Finding]:
         failed = True
         taken = failure.distribution is not None and origins.get(failure.plugin) not in (None, failure.distribution)
         found = f"failed ({failure.stage}): {failure.error}"
-        do = (
-            f"see 'toolexec plugins show {failure.plugin}'; to leave it out: [plugins] blocked = [\"{failure.plugin}\"]"
-        )
+        do = f"see {within('toolexec plugins show', failure.plugin)}; to leave it out: {_blocked(failure.plugin)}"
         if taken:  # blocked by its name, the one that works would be left out
             do = f"uninstall {failure.distribution}, or have it give its plugin another name"
         yield Finding(f"plugin {failure.plugin}", "broken", found, do)
     for row in app.registry.describe():
         for remark in row["remarks"]:
-            do = f'tell its author; to leave it out: [plugins] blocked = ["{row["name"]}"]'
+            do = f"tell its author; to leave it out: {_blocked(row['name'])}"
             yield Finding(f"plugin {row['name']}", "warning", remark, do)
     if not failed:
         exposed = app.registry.list_exposed()
         yield Finding("plugins", "ok", f"{', '.join(exposed) or 'none'}; {len(app.registry.tools)} tools")
+
+
+def _blocked(plugin: str) -> str:
+    return f"[plugins] blocked = [{json.dumps(plugin)}]"
 
 
 def _permissions() -> Finding:

@@ -137,8 +137,9 @@ def new_command(app: App, name: str, folder: Path | None, *, as_json: bool) -> N
         app.screen.json({"name": name, "folder": str(folder), "files": [str(path) for path in files]})
         return
     app.screen.result("\n".join(str(path) for path in files))
-    app.screen.note(f"install it with: pip install -e {shlex.quote(f'{folder}[test]')}")
-    app.screen.note(f"run its tests with: python -m pytest {shlex.quote(str(folder))}")
+    place = f"./{folder}" if str(folder).startswith("-") else str(folder)
+    app.screen.note(f"install it with: pip install -e {shlex.quote(f'{place}[test]')}")
+    app.screen.note(f"run its tests with: python -m pytest {shlex.quote(place)}")
 
 
 def _refuse_known(app: App, name: str) -> None:

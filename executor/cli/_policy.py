@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
 from executor.ownfolders import own_folder
+from executor.pasted import operand
 from executor.registry import BUNDLED
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ def _policy_without_plugin() -> Path | None:
 
 def add_commands(rules: Sequence[str]) -> str:
     """The commands that add *rules* to the whitelist."""
-    return "; ".join(f"toolexec permissions add {shlex.quote(rule)}" for rule in rules)
+    return "; ".join(f"toolexec permissions add {operand(rule)}" for rule in rules)

@@ -19,6 +19,7 @@ from executor.cli._help import Group
 from executor.cli._people import for_people
 from executor.cli._render import for_person
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError
+from executor.pasted import within
 from executor.values import TaskStatus
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def attach_command(app: App, task_id: str) -> None:
     tasks = open_tasks()
     info = find(tasks, task_id)
     if attach(tasks, info.id):
-        app.screen.note(f"{info.id} goes on without you; 'toolexec tasks attach' comes back to it")
+        app.screen.note(f"{info.id} goes on without you; {within('toolexec tasks attach', info.id)} comes back to it")
         return
     info = tasks.wait(info.id, END)
     app.screen.note(f"{info.id}: {_state(info)}" if info.status.final else f"{info.id} has no terminal any more")

@@ -14,6 +14,7 @@ from executor._mask import without_hidden
 from executor._secret_shapes import mask_text
 from executor.errors import BackendUnavailableError, OutcomeUnknownError, ToolError, ToolFailedError
 from executor.httpstatus import LATER, never_begun
+from executor.pasted import within
 
 if TYPE_CHECKING:
     from executor.mcp._tail import Tail
@@ -208,7 +209,7 @@ def http_words(refusal: Refusal, name: str) -> str:
     hint = _HINTS.get(refusal.status, "")
     if refusal.status == 401:
         why = f" ({_words(refusal.error)})" if refusal.error is not None else ""
-        login = f"'toolexec mcp login {name}' logs in"
+        login = f"{within('toolexec mcp login', name)} logs in"
         hint = f": it wants to know who you are{why}; {login}, or give it the right Authorization header"
     return f"the server answered with HTTP {refusal.status}{hint}"
 

@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from executor import current_call, hookimpl
+from executor.pasted import within
 from executor.threads import fork_safe
 from executor_mcp._settings import Settings, warn
 
@@ -88,7 +89,7 @@ class MCPPlugin:
             elif server.problem:
                 self.warn(f"The MCP server {name!r}: {server.problem}")
             elif isinstance(found, Exception):
-                self.warn(f"{found}; 'toolexec mcp test {name}' tries again")
+                self.warn(f"{found}; {within('toolexec mcp test', name)} tries again")
             elif found is None:
                 self._waiting = True
             else:

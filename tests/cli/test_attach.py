@@ -177,7 +177,7 @@ class TestWhoLeaves:
             assert screen.end() == 130
         elif how == "key":
             screen.type(f"not sent{LEAVE}not sent either")
-            screen.read_until("goes on without you")
+            screen.read_until(f"goes on without you; 'toolexec tasks attach {task_id}' comes back to it")
             assert screen.end() == 0
         else:
             screen.process.send_signal(getattr(signal, how))

@@ -84,6 +84,13 @@ def test_new_writes_a_plugin_and_never_overwrites(run, run_json, tmp_path):
     assert (folder / "executor_weather" / "__init__.py").read_text() == before
 
 
+def test_new_names_a_folder_that_looks_like_an_option_as_a_folder(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("plugins", "new", "weather", "--", "-w")
+    assert "pip install -e './-w[test]'" in result.stderr
+    assert "pytest ./-w" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["Wéather", "1st", "../x", "", "echo", "shell", "class"])
 def test_new_refuses_names_that_cannot_be_used(run, tmp_path, name):
     assert run("plugins", "new", name, str(tmp_path / "new")).exit_code == 2

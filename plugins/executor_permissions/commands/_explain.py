@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 
 from executor.cli import App, complete_tool, json_option, pass_app, read_arguments, rehearse
 from executor.ownfolders import home_folder
+from executor.pasted import operand
 from executor_permissions.ask._offer import as_patterns, rules_for
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import can_be_removed
@@ -73,11 +73,11 @@ def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
     if part["method"] in lists and part["rule"] is not None:
         if part.get("where") and not can_be_removed(part["rule"], part["where"]):
             return f"to change that: take it out of {part['where']}"
-        return f"to change that: toolexec permissions remove {lists[part['method']]}{shlex.quote(part['rule'])}"
+        return f"to change that: toolexec permissions remove {lists[part['method']]}{operand(part['rule'])}"
     rules = would_allow or as_patterns((rules_for(part["text"], str(home_folder())) or ())[:1])
     if part["method"] != "default" or not rules:
         return None
-    return f"to allow it: {'; '.join(f'toolexec permissions add {shlex.quote(rule)}' for rule in rules)}"
+    return f"to allow it: {'; '.join(f'toolexec permissions add {operand(rule)}' for rule in rules)}"
 
 
 def _explain_rule(app: App, rule: str, *, as_json: bool) -> None:
