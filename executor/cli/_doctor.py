@@ -191,7 +191,9 @@ def _missing(check: str, path: Path) -> Finding:
     above = next((folder for folder in path.parents if os.path.lexists(folder)), path)
     if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
         return Finding(check, "ok", f"{path} (will be made when it is needed)")
-    do = _chmod("u+rwx", above) if above.is_dir() and _is_ones_own(above) else f"make {path} by hand"
+    if not above.is_dir():
+        return Finding(check, "broken", f"{path} cannot be reached: {above} is no folder", f"move {above} away")
+    do = _chmod("u+rwx", above) if _is_ones_own(above) else f"make {path} by hand"
     return Finding(check, "broken", f"{path} cannot be reached: {above} cannot be written", do)
 
 
@@ -335,6 +337,7 @@ def examine(app: App) -> list[Finding]:
         "threads": lambda: [_threads()],
     }
     findings: list[Finding] = []
+    os.getcwd()  # noqa: PTH109 -- from a folder that was removed no command runs
     for check, look in looks.items():
         try:
             findings += look()

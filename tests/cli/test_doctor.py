@@ -205,3 +205,10 @@ def test_a_policy_of_another_user_is_found(run, own_folders, monkeypatch, owner,
     result = run("doctor", "--json")
     (told,) = [one for one in json.loads(result.stdout)["findings"] if one["check"] == "permissions"]
     assert (do in told["do"], result.exit_code) == (True, int(owner != 0))
+
+
+def test_a_file_in_place_of_a_folder_above_is_told_as_that(found, own_folders, monkeypatch):
+    (own_folders / "file").write_text("")
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(own_folders / "file" / "below" / "config.toml"))
+    told = found()["config folder"]
+    assert (told["status"], told["do"]) == ("broken", f"move {own_folders / 'file'} away")
