@@ -89,7 +89,7 @@ def checked(address: str, ca: object, cert: object, key: object, *, insecure: bo
     if parts.scheme == "tcp" and not truth(insecure, "insecure") and not is_loopback(address):
         raise ValueError(
             f"{address} is on another machine and without TLS: whoever can reach it may run code there. Use TLS "
-            "(tls://, with ca, cert and key), or say insecure=True for a network that nobody else is in"
+            "(tls://, with ca, cert and key), or set 'insecure' to true for a network that nobody else is in"
         )
     return Where(address, **files)
 

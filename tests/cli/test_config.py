@@ -101,6 +101,7 @@ def test_show_masks_secrets(run, configure):
         ("[engine]\naddress = 'tls://s:8786'\n", "engine.ca: "),
         ("[engine]\naddress = 'tls://s:8786'\nca = 'no.pem'\n", "engine.ca: "),
         ("[engine]\naddress = 'tcp://127.0.0.1:1'\ninsecure = 'yes'\n", "engine.insecure: "),
+        ("[engine]\naddress = 'tcp://10.0.0.1:1'\n", "set 'insecure' to true"),
         (b"\xff = 1\n", "not UTF-8"),
         ("ledger = " + "[" * 5000, "nested too deep"),
     ],
