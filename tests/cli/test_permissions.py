@@ -655,3 +655,12 @@ def test_what_is_said_of_the_session_holds_at_this_terminal_until_it_is_taken_ba
         result = run("permissions", "session", *words)
         assert result.exit_code != 0, words
         assert "add rules with 'toolexec permissions add'" in result.stderr
+
+
+def test_how_to_keep_a_ledger_is_told_with_its_place_in_a_file_that_has_tables(run, own_folders):
+    path = own_folders / "config" / "toolexec" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[plugins.shell]\nthreshold = 3.0\n")
+    line = re.search(r"write (.+) into the first line of ", run("permissions", "log").stderr)
+    path.write_text(f"{line[1]}\n{path.read_text()}")
+    assert "no ledger is kept" not in run("permissions", "log").stderr

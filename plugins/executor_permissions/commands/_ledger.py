@@ -35,7 +35,7 @@ def log_command(app: App, *, as_json: bool, last: int) -> None:
     """
     config = app.config
     if config.ledger is None:
-        raise CliError(f'no ledger is kept: write ledger = "calls.jsonl" in {config.path}')
+        raise CliError(f'no ledger is kept: write ledger = "calls.jsonl" into the first line of {config.path}')
     wanted = ("permission-check", "permission-error")
     records = [record for record in _records(app, config.ledger) if record.get("stage") in wanted][-last:]
     if as_json:
