@@ -7,6 +7,7 @@ import json
 import threading
 from contextlib import nullcontext
 
+import httpx2
 import mcp.types as t
 import pytest
 from mcp import Client
@@ -157,6 +158,61 @@ def test_a_client_that_fails_when_it_is_to_ask_has_not_said_no(connect, run):
     assert result.is_error
     assert "this form cannot be shown" in result.content[0].text
     assert "user said no" not in result.content[0].text
+
+
+NEARLY = {
+    "a list": '"result": [1]',
+    "null": '"result": null',
+    "a word": '"result": "no"',
+    "an error that is a word": '"error": "no"',
+    "nested too deep": f'"result": {"[" * 100_000}{"]" * 100_000}',
+    "no JSON": '"result": no',
+}
+
+
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"elicitation": {}},
+    "clientInfo": {"name": "wire", "version": "1"},
+}
+
+
+def ends_without_an_answer(result):
+    assert result["isError"]
+    assert "the client that made the call could not ask" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("bridged", [False, True])
+@pytest.mark.parametrize("said", NEARLY.values(), ids=NEARLY)
+def test_an_answer_that_is_none_of_the_protocol_does_not_leave_the_call_waiting(wire, broker, bridged, said):
+    client = wire(broker.bridge(), modern=False) if bridged else wire(modern=False)
+    client.ask("initialize", **HELLO)
+    client.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    number = client.send("tools/call", name="wonder", arguments={})
+    asked = json.loads(client.process.stdout.readline())
+    client.process.stdin.write(b'{"jsonrpc": "2.0", "id": %s, %s}\n' % (to_bytes(asked["id"]), said.encode()))
+    client.process.stdin.flush()
+    ends_without_an_answer(client.answer(number)["result"])
+
+
+@pytest.mark.parametrize("said", NEARLY.values(), ids=NEARLY)
+def test_nor_does_it_over_http(broker, said):
+    accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    with httpx2.Client(headers={**accept, "Authorization": "Bearer ada-has-a-long-token"}) as client:
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+        client.headers["Mcp-Session-Id"] = client.post(broker.url, json=hello).headers["Mcp-Session-Id"]
+        client.post(broker.url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wonder", "arguments": {}}}
+        with client.stream("POST", broker.url, json=call) as response:
+            told = (json.loads(line[5:]) for line in response.iter_lines() if line.startswith("data: {"))
+            asked = next(told)
+            half = b'{"jsonrpc": "2.0", "id": %s, ' % to_bytes(asked["id"])
+            assert client.post(broker.url, content=iter([half, said.encode(), b"}"])).status_code == 202
+            ends_without_an_answer(next(told)["result"])
+
+
+def to_bytes(value):
+    return json.dumps(value).encode()
 
 
 def test_whoever_is_served_on_stdin_is_whom_the_policy_is_told_of(run):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mcp.types as t
 from mcp import MCPError
 from mcp.types import INVALID_PARAMS
+from pydantic import ValidationError
 
 from executor.mcp.serving import _peers
 from executor.mcp.serving._call import ServedCall
@@ -113,9 +114,16 @@ async def _elicit(call: ServedCall, question: Question, context: Any) -> None:
         )
         answer = question.read(reply)
     except Exception as error:  # noqa: BLE001 -- whatever kept the client from answering
-        answer = Answer("error", f"the client that made the call could not ask: {visible(str(error), 300)}", CLIENT)
+        answer = Answer("error", f"the client that made the call could not ask: {visible(_why(error), 300)}", CLIENT)
     if question.id in call.questions:
         call.settle(question, answer or question.refusal)
+
+
+def _why(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"its answer is none of the protocol's ({'.'.join(map(str, first['loc']))}: {first['msg']})"
 
 
 def _over(host: Host, call: ServedCall) -> None:

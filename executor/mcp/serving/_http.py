@@ -22,6 +22,7 @@ from executor.mcp.serving._server import Serving
 from executor.mcp.serving._sessions import Sessions
 from executor.mcp.serving._signals import on_signals
 from executor.mcp.serving._turns import Turns
+from executor.mcp.serving._unread import message_of
 from executor.mcp.serving._values import ServeOptions
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class _Guard:
                 request_of(principal),
                 self._sessions.use(principal, session, ends=scope["method"] == "DELETE"),
             ):
-                await self._app(scope, self._turns.paced(client, receive), noting)
+                await self._app(scope, _mending(self._turns.paced(client, receive)), noting)
             for each in filter(None, over):
                 await self._end(each, scope)
         except ClientDisconnect:
@@ -129,6 +130,26 @@ class _Guard:
 
         await self._app(ending, nothing, unheard)
         self._serving.end_client(client_key(scope.get(PRINCIPAL, ""), {SESSION: session}))
+
+
+def _mending(receive: Receive) -> Receive:
+    """*receive*, with an answer that is nearly one made one: the SDK would refuse it, and a call go on waiting."""
+    parts: list[Message] = []
+
+    async def next_message() -> Message:
+        if parts:
+            return await receive()
+        size = 0
+        while not parts or (parts[-1].get("more_body") and size <= MAX_BODY):
+            parts.append(await receive())
+            size += len(parts[-1].get("body", b""))
+        body = b"".join(part.get("body", b"") for part in parts)
+        told = message_of(body) if size <= MAX_BODY and b'"method"' not in body else None
+        last = parts[-1]
+        parts[:] = [{}]
+        return {**last, "body": body if told is None else json.dumps(told).encode()}
+
+    return next_message
 
 
 def _elsewhere(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:

@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from executor.mcp.serving._pipes import MAX_MESSAGE, Reader, TooLong, Writer, hang_up
-from executor.mcp.serving._unread import refusal
+from executor.mcp.serving._unread import message_of, refusal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -159,8 +159,16 @@ async def _run(
 
 def _message(line: bytes) -> SessionMessage | Exception:
     if isinstance(line, TooLong):
-        return ValueError(f"a message is longer than {MAX_MESSAGE} bytes")
-    try:
-        return SessionMessage(t.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
+        problem = ValueError(f"a message is longer than {MAX_MESSAGE} bytes")
+    else:
+        try:
+            return SessionMessage(t.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:
+            problem = error
+    told = message_of(line)
+    if told is None or "method" in told:
+        return problem
+    try:  # an answer that is nearly one: a call waits for it
+        return SessionMessage(t.jsonrpc_message_adapter.validate_python(told, by_name=False))
+    except ValueError:
+        return problem

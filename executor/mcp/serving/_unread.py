@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any
 
+from executor.mcp._envelope import mended
 from executor.mcp.serving._pipes import MAX_MESSAGE, TooLong
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
@@ -19,17 +20,31 @@ _NUMBER = re.compile(rb"-?\d{1,18}")
 
 
 def message_of(line: bytes) -> dict[str, Any] | None:
-    """The request, notification or answer that this line is; None: `refusal` says what is answered to it."""
-    if isinstance(line, TooLong):
-        return None
+    """
+    The request, notification or answer that this line is; None: `refusal` says what is answered to it.
+
+    An answer that is nearly one, or that cannot be read, is made one: a call may wait for it.
+    """
     try:
-        told = json.loads(line.decode())
+        told = json.loads(line.decode()) if not isinstance(line, TooLong) else None
     except (ValueError, RecursionError):
-        return None
+        told = None
+    if told is None:
+        return _unread_answer(line)
     if not isinstance(told, dict):
         return None
+    if _is_answer(told):
+        return dict(mended(told)) if told.get("id") is not None else told
     is_request = isinstance(told.get("method"), str) and ("id" not in told or type(told["id"]) in (str, int))
-    return told if is_request or _is_answer(told) else None
+    return told if is_request else None
+
+
+def _unread_answer(line: bytes) -> dict[str, Any] | None:
+    """The error that stands for an answer that cannot be read; None: it is none, or nobody knows to what."""
+    told = _outermost(line)
+    number = _read(told.get(b'"id"', b""))
+    is_answer = b'"method"' not in told and (b'"result"' in told or b'"error"' in told)
+    return _error(number, PARSE_ERROR, "its answer cannot be read") if is_answer and number is not None else None
 
 
 def _is_answer(told: dict[str, Any]) -> bool:
@@ -73,8 +88,14 @@ def _error(number: str | int | None, code: int, why: str) -> dict[str, Any]:
 
 
 def request_id(line: bytes) -> str | int | None:
+    """The id of the request that this line was meant to be; None: it is none, or nobody could be told."""
+    told = _outermost(line)
+    return _read(told.get(b'"id"', b"")) if told.get(b'"method"', b"").startswith(b'"') else None
+
+
+def _outermost(line: bytes) -> dict[bytes, bytes]:
     """
-    The id of the request that this line was meant to be; None: it is none, or nobody could be told.
+    The keys of the object that this line was meant to be, each with its value where that is a text, a number or a word.
 
     Only what stands in the outermost object counts: arguments may have an ``id`` too. Each byte is looked at once.
     """
@@ -88,6 +109,7 @@ def request_id(line: bytes) -> str | int | None:
             depth -= 1
         elif depth == 1 and token == b":":
             key = before
+            told[key] = b""
         elif depth == 1 and key and token != b",":
             told[key], key = token, b""
         if depth == 1 and token == b",":
@@ -95,8 +117,7 @@ def request_id(line: bytes) -> str | int | None:
         if depth <= 0:
             break
         before = token
-    is_request = line.lstrip().startswith(b"{") and told.get(b'"method"', b"").startswith(b'"')
-    return _read(told.get(b'"id"', b"")) if is_request else None
+    return told if line.lstrip().startswith(b"{") else {}
 
 
 def _read(token: bytes) -> str | int | None:
