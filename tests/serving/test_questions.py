@@ -215,6 +215,16 @@ def to_bytes(value):
     return json.dumps(value).encode()
 
 
+def test_who_answers_twice_is_not_told_to_make_the_call_again(wire):
+    client = wire()
+    asked = client.call("guarded", {})
+    yes = {number: {"action": "accept", "content": {"allow": True}} for number in asked["inputRequests"]}
+    again = {"name": "guarded", "arguments": {}, "requestState": asked["requestState"], "inputResponses": yes}
+    assert client.ask("tools/call", **again)["result"]["content"][0]["text"] == "went in"
+    told = client.ask("tools/call", **again)["error"]["message"]
+    assert "answered already, or given up. It may have been carried out: look before you make it again" in told
+
+
 def test_whoever_is_served_on_stdin_is_whom_the_policy_is_told_of(run):
     """As over HTTP: what was allowed to one is allowed to nobody else."""
     told = []

@@ -47,10 +47,11 @@ def begin(
 
 
 def come_back(host: Host, params: Any) -> ServedCall:
-    """The call to which its client has come back, with answers. Raises MCPError where it is over."""
+    """The call to which its client has come back, with answers. Raises MCPError where none waits for that."""
     call = host.unpark(params.request_state)
     if call is None:
-        raise MCPError(INVALID_PARAMS, "This call is over: make it again")
+        why = "No call waits for this any more: it was answered already, or given up"
+        raise MCPError(INVALID_PARAMS, f"{why}. It may have been carried out: look before you make it again")
     call.take(params.input_responses or {})
     return call
 
