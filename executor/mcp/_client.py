@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp.types as t
 from mcp import MCPError
 from pydantic import ValidationError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MOST_PAGES = 200
 MOST_CHARACTERS = 32 * 1024 * 1024  # of one list
 MOST_ITEMS = 5000  # documents, templates or prompts
+OTHERS_SECONDS = 3.0  # for a list that is not the tools', of a server that was just started
 MOST_TOOLS = 5000  # a model is lost among far fewer; more than these would only cost memory
 
 
@@ -98,11 +100,18 @@ async def list_all(client: Client, left_out: dict[str, str]) -> Listing:
 
 
 async def _has(fetch: Callable[[], Any], field: str) -> bool:
-    """Whether a list has anything; servers made with an SDK often say that they could have, and have nothing."""
-    try:
-        return bool(getattr(await fetch(), field))
-    except (MCPError, ValidationError):
-        return False
+    """
+    Whether a list has anything; servers made with an SDK often say that they could have, and have nothing.
+
+    One that is not answered soon keeps nobody from the tools: it may have something.
+    """
+    left = anyio.current_effective_deadline() - anyio.current_time()
+    with anyio.move_on_after(min(OTHERS_SECONDS, left / 3)):
+        try:
+            return bool(getattr(await fetch(), field))
+        except (MCPError, ValidationError):
+            return False
+    return True
 
 
 async def pages(fetch: Callable[..., Any], field: str) -> list[dict[str, Any]]:

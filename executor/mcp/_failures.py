@@ -159,7 +159,13 @@ def _urls(data: object) -> str:
 
 
 def of_start(
-    config: ServerConfig, error: BaseException | None, tail: Tail, refusal: Refusal | None, *, wanted: bool
+    config: ServerConfig,
+    error: BaseException | None,
+    tail: Tail,
+    refusal: Refusal | None,
+    *,
+    wanted: bool,
+    asked: str = "",
 ) -> BackendUnavailableError:
     """
     Why a server could not be started.
@@ -167,6 +173,7 @@ def of_start(
     Args:
         error: What was raised; None: it has ended.
         wanted: Whether that was asked for.
+        asked: The request that it had not answered yet.
     """
     if error is None:
         error = RuntimeError("it was stopped while it started") if wanted else closed()
@@ -177,7 +184,7 @@ def of_start(
     elif isinstance(error, PermissionError):
         reason = f"{config.command!r} may not be run: {error.strerror}"
     elif isinstance(error, TimeoutError):
-        reason = f"it did not answer within {config.start_timeout:g} s"
+        reason = f"it did not answer{f' {asked!r}' if asked else ''} within {config.start_timeout:g} s"
     elif isinstance(error, ValidationError):
         reason = f"its answer is no valid MCP: {_first(error)}"
     elif refusal is not None:

@@ -61,6 +61,7 @@ class Lifetime:
         tail: The end of its stderr.
         answered: How many requests it has answered.
         refusal: What went wrong last over HTTP with a request that belongs to no call.
+        asked: What it was asked last, while it starts; "" once it has answered.
         suspect: Whether a call was given up since it last said anything.
         waited_for: The calls that it may have been busy with when it was first asked whether it still is there.
         over: Set once it is to end.
@@ -82,6 +83,7 @@ class Lifetime:
         self.tail = Tail()
         self.answered = 0
         self.refusal: Refusal | None = None
+        self.asked = ""
         self.suspect = False
         self.waited_for: set[Call[Any]] | None = None
         self.wanted = False
@@ -134,7 +136,7 @@ class Lifetime:
             from executor.mcp import _failures
         except BaseException as missing:  # noqa: BLE001 -- the SDK, which has the words for all that it raises
             return _no_sdk(missing)
-        told = _failures.of_start(self._config, error, self.tail, self.refusal, wanted=self.wanted)
+        told = _failures.of_start(self._config, error, self.tail, self.refusal, wanted=self.wanted, asked=self.asked)
         return _failures.without_secrets(told, self._config)
 
     async def _serve_older(self, error: BaseException) -> BaseException:

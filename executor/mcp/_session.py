@@ -102,6 +102,10 @@ class Session:
         """A tool, or a part of it, is no valid MCP."""
         self._left_out[name] = reason
 
+    def asks(self, method: str) -> None:
+        """It is asked this."""
+        self._life.asked = method
+
     def heard(self) -> None:
         """It said something."""
         self._life.heard()

@@ -32,6 +32,10 @@ class Ear(Protocol):
         """A tool, or a part of it, is no valid MCP."""
         ...
 
+    def asks(self, method: str) -> None:
+        """It is asked this, and nothing once that was answered ("")."""
+        ...
+
     def heard(self) -> None:
         """A message came."""
         ...
@@ -152,6 +156,7 @@ class _Reader(_Stream):
         method, call = self._asked.take(message.id)
         if not method:
             return self._pace.admits()
+        self._ear.asks("")
         if isinstance(message, t.JSONRPCError):
             return True
         if method == "tools/call":
@@ -182,11 +187,14 @@ class _Reader(_Stream):
 class _Writer(_Stream):
     """What the SDK writes to."""
 
-    def __init__(self, stream: Any, asked: _Asked) -> None:
+    def __init__(self, stream: Any, asked: _Asked, ear: Ear) -> None:
         super().__init__(stream)
         self._asked = asked
+        self._ear = ear
 
     async def send(self, item: SessionMessage) -> None:
+        if isinstance(item.message, t.JSONRPCRequest):
+            self._ear.asks(item.message.method)
         with sending(self._asked.put(item.message)):
             await self._stream.send(item)
 
@@ -209,7 +217,7 @@ class Sieve:
     async def __aenter__(self) -> tuple[_Reader, _Writer]:
         reader, writer = await self._transport.__aenter__()
         asked = _Asked()
-        return _Reader(reader, asked, self._ear), _Writer(writer, asked)
+        return _Reader(reader, asked, self._ear), _Writer(writer, asked, self._ear)
 
     async def __aexit__(self, *error: object) -> Any:
         return await self._transport.__aexit__(*error)

@@ -116,8 +116,10 @@ def call(number: object, name: str, arguments: dict) -> None:
 
 def handle(message: dict) -> None:
     method, number, params = message.get("method"), message.get("id"), message.get("params") or {}
+    if f"unanswered={method}" in WRONG:
+        return
     if method == "initialize":
-        offers = {"tools": {"listChanged": True}, "logging": {}}
+        offers = {"tools": {"listChanged": True}, "logging": {}, "prompts": {}, "resources": {}}
         info = {"name": "raw", "version": "1"}
         send({"id": number, "result": {"protocolVersion": "2025-11-25", "capabilities": offers, "serverInfo": info}})
     elif method == "tools/list" and "bad-list" in WRONG:

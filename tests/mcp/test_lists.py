@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 
 import mcp.types as t
 import pytest
 
 from executor.errors import BackendUnavailableError, ToolFailedError
-from executor.mcp import _client
+from executor.mcp import _client, parse_entry
 
 SERVER = """
 import anyio, pathlib, sys
@@ -68,6 +69,22 @@ def test_a_list_that_is_no_mcp_is_told_in_at_most_500_characters(bridge_to, raw)
 
 def test_a_list_that_the_server_refuses_is_told_in_its_words(bridge_to, raw):
     assert "it does not list its tools: the list is locked" in problem(bridge_to({"s": raw("no-list")}))
+
+
+@pytest.mark.parametrize("method", ["prompts/list", "resources/list", "resources/templates/list"])
+def test_a_list_beside_the_tools_that_is_not_answered_keeps_nobody_from_them(bridge_to, raw, method):
+    bridge = bridge_to({"s": replace(parse_entry("s", raw(f"unanswered={method}")), start_timeout=20)})
+    listing = bridge.listing("s")
+    assert listing.tool("echo")
+    assert (listing.prompts, listing.resources) == (method.startswith("prompts"), method.startswith("resources"))
+    assert bridge.call_tool("s", "echo", {"text": "works"}).content[0].text == "works"
+    assert bridge.status()["s"].starts == 1
+
+
+@pytest.mark.parametrize("method", ["initialize", "tools/list"])
+def test_a_server_that_does_not_answer_is_told_with_what_it_was_asked(bridge_to, raw, method):
+    bridge = bridge_to({"s": replace(parse_entry("s", raw(f"unanswered={method}")), start_timeout=3)})
+    assert f"it did not answer '{method}' within 3 s" in problem(bridge)
 
 
 @pytest.fixture

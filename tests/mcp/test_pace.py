@@ -196,6 +196,9 @@ class Ear:
     def heard(self):
         pass
 
+    def asks(self, method):
+        pass
+
     def refresh(self, what):
         self.told.append(what)
 
