@@ -111,7 +111,7 @@ def of_call(
     if isinstance(error, ValidationError):
         return ToolFailedError(f"{what}: the answer of the server is no valid MCP: {_first(error)}")
     if isinstance(error, MCPError):
-        if refusal is not None and not is_session_lost(error, refusal):
+        if refusal is not None and (refusal.status or not is_session_lost(error, refusal)):
             return _refused(what, error, refusal, name)
         if error.message.startswith(NO_MCP):
             return OutcomeUnknownError(
@@ -139,11 +139,13 @@ def _refused(what: str, error: MCPError, refusal: Refusal, name: str) -> ToolErr
             return OutcomeUnknownError(f"{what}: {told}")
         return BackendUnavailableError(f"{what}: the server cannot be reached: {words}", started=False)
     said = f"{error.message} (MCP error {error.code}, HTTP {refusal.status})"
+    unread = refusal.status in _AT_THE_DOOR or is_session_lost(error, refusal)
+    untouched = unread or never_begun(refusal.status, refusal.retry_after)
     if error.message == STAND_IN or not refusal.answered:
-        said = http_words(refusal, name)
+        unknown = "" if untouched else ". Whether the call was carried out is not known"
+        said = f"{http_words(refusal, name)}{unknown}"
     if refusal.answered and refusal.status not in LATER and refusal.status < 500:
         return ToolFailedError(f"{what}: {said}{_urls(error.data)}")
-    untouched = refusal.status in _AT_THE_DOOR or never_begun(refusal.status, refusal.retry_after)
     return BackendUnavailableError(f"{what}: {said}", started=not untouched, retry_after=refusal.retry_after)
 
 
@@ -207,13 +209,16 @@ _HINTS = {
     405: ": is its URL right?",
     429: ": it has too much to do",
 }
+_ITS_FAULT = ": the fault is the server's; try again later, or tell whoever runs it"
 
 
 def http_words(refusal: Refusal, name: str) -> str:
     """What became of a request over HTTP, and what to do about it."""
     if refusal.error is not None and refusal.status != 401:
         return f"it cannot be reached: {_words(refusal.error)}"
-    hint = _HINTS.get(refusal.status, "")
+    hint = _HINTS.get(refusal.status, _ITS_FAULT if refusal.status >= 500 else "")
+    if refusal.status == 404 and refusal.in_session:
+        hint = ", in a new session too: was it moved, or is what was asked for gone?"
     if refusal.status == 401:
         why = f" ({_words(refusal.error)})" if refusal.error is not None else ""
         login = f"{within('toolexec mcp login', name)} logs in"

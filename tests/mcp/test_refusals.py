@@ -86,7 +86,7 @@ def plain(status, **headers):
         (rpc(-32000, "Too fast", 429, Retry_After="7"), BackendUnavailableError, "Too fast", 7.0, False),
         (plain(429, Retry_After="3"), BackendUnavailableError, "HTTP 429", 3.0, False),
         (plain(503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT"), BackendUnavailableError, "HTTP 503", 0.0, False),
-        (plain(500), BackendUnavailableError, "HTTP 500", None, True),
+        (plain(500), BackendUnavailableError, "HTTP 500: the fault is .*later.* carried out is not known", None, True),
         (plain(401), BackendUnavailableError, "HTTP 401.*'toolexec mcp login s'", None, False),
         (plain(403), BackendUnavailableError, "HTTP 403: may you use it", None, False),
         (plain(405), BackendUnavailableError, "HTTP 405", None, False),
@@ -220,6 +220,20 @@ def test_a_server_that_does_not_know_the_session_any_more_is_asked_again_in_a_ne
     assert server.calls == ["s1", "s1", "s2"]
     bridge.close()
     served.stop()
+
+
+def test_a_status_that_no_new_session_helps_with_is_told_as_it_is(bridge_to, server):
+    bridge = bridge_to({"s": {"url": server.url}})
+    bridge.call_tool("s", "do")
+    server.answer = plain(404)
+    words = "HTTP 404, in a new session too: was it moved" if server.session else "HTTP 404: is its URL right"
+    with pytest.raises(BackendUnavailableError, match=words) as gone:
+        bridge.call_tool("s", "do")
+    assert "the next call starts it again" not in str(gone.value).lower()
+    assert gone.value.started is False
+    assert len(server.calls) == (3 if server.session else 2)  # who knows no sessions is not asked in a new one
+    server.answer = None
+    assert bridge.call_tool("s", "do").content[0].text == "done"
 
 
 def test_a_server_that_is_down_costs_the_calls_meanwhile_and_none_before_or_after(bridge_to):
