@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_PAGES = 200
 MOST_CHARACTERS = 32 * 1024 * 1024  # of one list
 MOST_ITEMS = 5000  # documents, templates or prompts
-OTHERS_SECONDS = 3.0  # for a list that is not the tools', of a server that was just started
+OTHERS_SECONDS = 1.0  # for a list that is not the tools', of a server that was just started: calls wait meanwhile
 MOST_TOOLS = 5000  # a model is lost among far fewer; more than these would only cost memory
 
 
