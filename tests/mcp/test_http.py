@@ -137,7 +137,7 @@ def test_a_login_is_advised_by_a_command_that_can_be_run(bridge_to, serve):
         return PlainTextResponse("who are you", 401)
 
     url = serve(Starlette(routes=[Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"])]), "off") + "/mcp"
-    with pytest.raises(BackendUnavailableError, match="'toolexec mcp login 'my server''"):
+    with pytest.raises(BackendUnavailableError, match="; toolexec mcp login 'my server' logs in"):
         bridge_to({"my server": {"url": url}}).call_tool("my server", "echo")
 
 
