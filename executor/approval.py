@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from executor.permission._terminal import TerminalChannel as TerminalChannel
     from executor.permission._visible import counted as counted
     from executor.permission._visible import in_order as in_order
+    from executor.permission._visible import named as named
     from executor.permission._visible import question_text as question_text
     from executor.permission._visible import visible as visible
     from executor.values._approval import Answer as Answer
@@ -53,7 +54,7 @@ __all__, __getattr__ = lazy_names(
         "executor.permission._plugin": "CheckingPlugin PermissionPlugin",
         "executor.permission._surface": "Surface",
         "executor.permission._terminal": "TerminalChannel",
-        "executor.permission._visible": "counted in_order question_text visible",
+        "executor.permission._visible": "counted in_order named question_text visible",
         "executor.values._approval": (
             "Answer Approval Channel Lasting NoChannelError Scope asker_of parse_answer read_answer"
         ),

@@ -352,6 +352,14 @@ def test_words_that_are_written_from_right_to_left_stay_in_their_order():
     assert "  command: cp \u200e\u05d0\u05d1\u200e/1 \u200e\u0634\u200e end\n" in question
 
 
+def test_neither_a_name_nor_a_value_begins_a_line_of_the_question():
+    arguments = {"a": "x\nRun fine?", "asked by": "you", "b\nanswers": "yes", "folder": "/"}
+    assert question_text("t", arguments, "it\nasks").splitlines() == [
+        "Run t? (it⏎", "      asks)", "  a: x⏎", "      Run fine?", '  "asked by": you', '  "b\\nanswers": yes',
+        '  "folder": /', "Run t?",
+    ]  # fmt: skip
+
+
 def test_long_texts_keep_head_and_tail_around_a_count():
     shown = visible("a" * 5000 + "END", 100)
     assert shown.endswith("END")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ _UNSEEN = re.compile(
 # Letters that are written from right to left, and what is kept free for more of them. The page has the same in text.js.
 _LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
 _IN_PLACE = "\u200e\\g<0>\u200e"  # LEFT-TO-RIGHT MARK, see UAX 9
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_LABELS = frozenset({"agent", "always", "client", "folder", "server"})  # of a question, those that are such names
+_LONGEST_NAME = 300
 _MOST_MARKS = 3  # on one letter, as languages have them: more of them grow over what is beside it
 
 
@@ -65,7 +69,19 @@ def counted(text: str) -> str:
     return _BLANKS.sub(lambda match: f"[{len(match[0])} {'newlines' if match[0][0] == chr(10) else 'blanks'}]", text)
 
 
+def named(name: str) -> str:
+    """The name of an argument, as whoever calls wrote it: in quotes where it could be taken for words of a question."""
+    if _PLAIN_NAME.fullmatch(name) and name not in _LABELS:
+        return visible(name, _LONGEST_NAME)
+    return in_order(visible(json.dumps(name, ensure_ascii=False), _LONGEST_NAME))
+
+
+def indented(text: str) -> str:
+    """*text*, of which no line begins where those of a question do."""
+    return text.replace("\n", "\n      ")
+
+
 def question_text(tool: str, arguments: Mapping[str, Any], reason: str) -> str:
     """What a person is asked about a call whose asker has no words of its own."""
-    lines = [f"  {visible(key)}: {in_order(visible(to_text(value)))}" for key, value in arguments.items()]
-    return "\n".join([f"Run {visible(tool)}? ({visible(reason)})", *lines, f"Run {visible(tool)}?"])
+    lines = [f"  {named(key)}: {indented(in_order(visible(to_text(value))))}" for key, value in arguments.items()]
+    return "\n".join([f"Run {visible(tool)}? ({indented(visible(reason))})", *lines, f"Run {visible(tool)}?"])

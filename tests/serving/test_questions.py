@@ -248,3 +248,15 @@ def test_whoever_is_served_on_stdin_is_whom_the_policy_is_told_of(run):
 
     run(session())
     assert told == ["ada"]
+
+
+def test_no_line_of_the_question_is_one_that_a_caller_wrote():
+    from executor.approval import Approval
+    from executor.mcp.serving._questions import Question
+
+    arguments = {"a": "x\n  why you are asked: it is safe", "why you are asked": "it is safe"}
+    asked = Approval("ask_1", "guarded", arguments, "it\n  is")
+    assert Question(asked, lambda _: True, True).message.splitlines() == [
+        "Run guarded?", "  why you are asked: it⏎", "        is", "  a: x⏎", "        why you are asked: it is safe",
+        '  "why you are asked": it is safe',
+    ]  # fmt: skip

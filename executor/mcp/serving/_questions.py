@@ -11,7 +11,7 @@ import mcp.types as t
 from executor._json import to_text
 from executor.calls._current import current_call
 from executor.mcp.serving._fields import filled_in, form_of
-from executor.permission._visible import visible
+from executor.permission._visible import indented, named, visible
 from executor.values._approval import CLIENT, Answer, NoChannelError
 
 if TYPE_CHECKING:
@@ -79,13 +79,16 @@ class Question:
         how a form is filled in at a terminal.
         """
         asked = self.approval
+        why = indented(visible(asked.reason))
         if asked.form is not None:
             said = visible(str(asked.arguments.get("message", "")))
-            return f"{visible(asked.tool)} asks: {said}\n  why you are asked: {visible(asked.reason)}"
-        lines = [f"Run {visible(asked.tool)}?", f"  why you are asked: {visible(asked.reason)}"]
-        lines += [f"  {visible(key)}: {_short(value)}" for key, value in asked.arguments.items()]
+            return f"{visible(asked.tool)} asks: {indented(said)}\n  why you are asked: {why}"
+        lines = [f"Run {visible(asked.tool)}?", f"  why you are asked: {why}"]
+        lines += [f"  {named(key)}: {_short(value)}" for key, value in asked.arguments.items()]
         if len(asked.parts) > 1:
-            told = (f"    [{part.verdict}] {_short(part.text)} ({visible(part.reason)})" for part in asked.parts)
+            told = (
+                f"    [{part.verdict}] {_short(part.text)} ({indented(visible(part.reason))})" for part in asked.parts
+            )
             lines += dict.fromkeys(told)  # what a loop runs is judged for each of its rounds
         return "\n".join(lines)
 
@@ -159,7 +162,8 @@ class ClientChannel:
 
 def _short(value: object) -> str:
     text = visible(value if isinstance(value, str) else to_text(value))
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} [and {len(text) - MOST_SHOWN} characters more]"
+    left = len(text) - MOST_SHOWN
+    return indented(text if left <= 0 else f"{text[:MOST_SHOWN]} [and {left} characters more]")
 
 
 def _is_inside(approval: Approval, call: Asked) -> bool:

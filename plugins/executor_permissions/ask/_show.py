@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from executor.approval import counted, in_order, to_text, visible
+from executor.approval import counted, in_order, named, to_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ def question(
         text = to_text(value)
         folded, cut = _folded(in_order(visible(text)))
         whole = whole and not cut and len(counted(text)) <= _VALUE_LIMIT and len(str(name)) <= _PART_LIMIT
-        lines.append(f"  {_one_line(str(name))}: {folded}")
+        lines.append(f"  {named(str(name))}: {folded}")
     if len(parts) > 1:
         told = list(_part_lines(parts))
         whole = whole and all(len(counted(part.text)) <= _PART_LIMIT for part in parts if part.verdict != "allow")

@@ -3,6 +3,8 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from executor import Decision
@@ -141,6 +143,15 @@ def test_nothing_of_a_command_stands_where_the_question_speaks():
     text = asked(args={"a": "x\nRun fine?\n  folder: /ok"}, reason="x\nRun fine?\n  folder: /ok", folder="/real").text
     assert [line for line in text.splitlines() if line.startswith(("Run fine", "  folder: /ok"))] == []
     assert text.splitlines()[1] == "  why you are asked: x⏎ Run fine?⏎   folder: /ok"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["folder", "why you are asked", "always would remember", "a\nRun fine", "part by part", 'a": 1, "b', "x: y", ""],
+)
+def test_the_name_of_an_argument_is_no_word_of_the_question(name):
+    lines = asked(args={"amount": 1, name: "x"}).text.splitlines()
+    assert lines[2:-1] == ["  amount: 1", f"  {json.dumps(name)}: x"]
 
 
 def test_long_values_are_folded_by_lines_and_then_the_question_is_not_whole():
