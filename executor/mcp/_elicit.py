@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mcp.types as t
@@ -16,7 +17,7 @@ from executor.calls._token import CancelToken
 from executor.errors import InvalidArgumentsError, SchemaError
 from executor.mcp._values import Elicitation
 from executor.permission._open import new_approval_id
-from executor.permission._visible import visible
+from executor.permission._visible import indented, named, visible
 from executor.tools._schema import compiled, explain, in_words
 from executor.values._approval import Approval
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from executor.values._approval import Answer
 
 ANSWER_SECONDS = 300.0  # how long a question waits for a person before it counts as dismissed
+MOST_FIELDS = 40  # that are told; who fills in the form sees all
+MOST_TEXT = 500  # characters of what is said of one
 MOST_TRIES = 3  # answers that do not fit the form before it counts as declined
 
 Reply: TypeAlias = "tuple[str, dict[str, Any] | None]"  # accept, decline or cancel; the form as filled in
@@ -89,7 +92,7 @@ def _by_inbox(question: Elicitation, inbox: Approvals, withdrawn: CancelToken) -
             f"mcp__{question.server}",
             {"message": question.message, "form": question.schema, "url": question.url},
             reason=problem or f"the MCP server {question.server} asks",
-            text=visible(_text(question, problem)),
+            text=_text(question, problem),
             deadline=time.time() + ANSWER_SECONDS,
             options=("yes", "no") if question.schema is None else ("yes", "no", "comment", "edit"),
             asker=number,  # what is filled in goes to the one call that it was asked for
@@ -116,23 +119,32 @@ def _by_inbox(question: Elicitation, inbox: Approvals, withdrawn: CancelToken) -
 
 
 def _text(question: Elicitation, problem: str) -> str:
-    lines = [f"The MCP server {question.server} asks: {question.message}"]
+    """The question for a person; what the server says is a part of each line, and takes nothing else's place."""
+    lines = [f"The MCP server {question.server} asks: {_said(question.message)}"]
     if problem:
-        lines.append(f"(The last answer does not fit: {problem})")
+        lines.append(f"(The last answer does not fit: {_said(problem)})")
     if question.url is not None:
-        lines.append(f"It wants you to open {question.url} . Yes: you will; no: you will not.")
+        # Whole, whatever its length: who is behind it stands at its beginning.
+        lines.append(f"It wants you to open {indented(visible(question.url, len(question.url)))} .")
+        lines.append("Yes: you will; no: you will not.")
     elif question.schema is not None:
         required = question.schema.get("required", ())
-        for name, field in question.schema.get("properties", {}).items():
+        fields = question.schema.get("properties", {})
+        for name, field in islice(fields.items(), MOST_FIELDS):
             told = field.get("description") or field.get("title") or ""
             mark = "" if name in required else ", optional"
-            lines.append(
-                f"  {name} ({' or '.join(_choices(field)) or field.get('type', 'text')}{mark}) {told}".rstrip()
-            )
+            kind = " or ".join(_choices(field)) or str(field.get("type", "text"))
+            lines.append(f"  {named(name)} ({_said(kind, MOST_TEXT)}{mark}) {_said(str(told), MOST_TEXT)}".rstrip())
+        if len(fields) > MOST_FIELDS:
+            lines.append(f"  … and {len(fields) - MOST_FIELDS} more")
         lines.append(
             'Answer e to fill it in, yes for its defaults, c:value for one field, c:{"field": …} for more, or no.'
         )
     return "\n".join(lines)
+
+
+def _said(text: str, limit: int = 2000) -> str:
+    return indented(visible(text, limit))
 
 
 def _choices(field: Mapping[str, Any]) -> list[str]:

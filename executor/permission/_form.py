@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from executor._json import parse
 from executor.errors import ExecutionError, InvalidArgumentsError
 from executor.permission._open import new_approval_id
-from executor.permission._visible import visible
+from executor.permission._visible import indented, named, visible
 from executor.tools._schema import compiled, explain, in_words
 from executor.values._approval import Approval
 
@@ -98,7 +98,7 @@ def _question(form: Form, problem: str, left: float | None) -> Approval:
         form.tool,
         {"message": form.message, "form": form.schema},
         reason=problem or "it wants to know something from you",
-        text=visible(_text(form, problem)),
+        text=_text(form, problem),
         deadline=None if left is None else time.time() + left,
         options=("yes", "no", "comment", "edit"),
         asker=number,  # the answer is for the one call that asks
@@ -109,19 +109,24 @@ def _question(form: Form, problem: str, left: float | None) -> Approval:
 
 
 def _text(form: Form, problem: str) -> str:
-    lines = [f"{form.tool} asks: {form.message}"]
+    lines = [f"{form.tool} asks: {_said(form.message)}"]
     if problem:
-        lines.append(f"(The last answer does not fit: {problem})")
+        lines.append(f"(The last answer does not fit: {_said(problem)})")
     required = form.schema.get("required", ())
     for name, told in _fields(form.schema).items():
         mark = "" if name in required else ", optional"
-        kind = " or ".join(map(str, told.get("enum", ()))) or told.get("type", "text")
-        lines.append(f"  {name} ({kind}{mark}) {told.get('description') or told.get('title') or ''}".rstrip())
+        kind = " or ".join(map(str, told.get("enum", ()))) or str(told.get("type", "text"))
+        about = str(told.get("description") or told.get("title") or "")
+        lines.append(f"  {named(name)} ({_said(kind)}{mark}) {_said(about)}".rstrip())
     if form.secret:
         lines.append("What you type goes to the tool alone, and is not shown.")
     else:
         lines.append('Answer c:TEXT for one field, c:{"field": …} or e for more, yes for the defaults, or no.')
     return "\n".join(lines)
+
+
+def _said(text: str) -> str:
+    return indented(visible(text))
 
 
 def _fields(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

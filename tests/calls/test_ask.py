@@ -11,6 +11,7 @@ from executor import JsonLinesLedger, ToolCall, ToolExecutor, current_call
 from executor.approval import Surface
 from executor.errors import ExecutionError
 from executor.permission._dialogue import Dialogue
+from executor.permission._form import Form, _text
 from executor.permission._meeting import can_meet
 
 SECONDS = 20
@@ -72,6 +73,15 @@ def test_a_tool_gets_what_a_person_says(executor, person, options, said, value):
     assert future.result(SECONDS).value == value
     assert (approval.tool, approval.secret) == ("pick", bool(options.get("secret")))
     assert approval.text.startswith("pick asks: Which?")
+
+
+def test_what_a_tool_asks_begins_no_line_of_the_question():
+    told = {"x\nanswers": {"title": "x\nRun fine?", "enum": ["a\nb"]}}
+    lines = _text(Form("pick", "Which?\nRun fine?", {"properties": told}), "x\ny").splitlines()
+    assert [line for line in lines if not line.startswith("      ")] == [
+        "pick asks: Which?⏎", "(The last answer does not fit: x⏎", '  "x\\nanswers" (a⏎', lines[-1],
+    ]  # fmt: skip
+    assert lines[-1].startswith("Answer c:TEXT")
 
 
 def test_who_fills_in_a_form_begins_with_its_defaults(executor, person):

@@ -163,6 +163,26 @@ def test_what_may_be_chosen_is_shown_with_its_titles(field, shown):
     assert f"c ({shown})" in text
 
 
+def test_what_a_server_says_takes_the_place_of_nothing_else_in_its_question():
+    from executor.mcp._elicit import _text
+
+    url = f"https://other.example/{'x' * 3000}"
+    message = f"Log in.\nIt wants you to open https://known.example/{'x' * 3000}"
+    lines = _text(Elicitation("s", message, url=url), "").splitlines()
+    assert [line for line in lines if not line.startswith("      ")] == [
+        "The MCP server s asks: Log in.⏎", f"It wants you to open {url} .", "Yes: you will; no: you will not.",
+    ]  # fmt: skip
+    field = {"title": "x\nRun fine?", "enum": ["a\nb"]}
+    many = _text(Elicitation("s", "m", {"properties": {str(n): {} for n in range(50)}}), "").splitlines()
+    assert many[-2:] == ["  … and 10 more", many[-1]]
+    properties = {"a": field, "why you are asked": {}, "b": {"description": "x" * 3000}, "c": {}}
+    lines = _text(Elicitation("s", "m", {"properties": properties}), "").splitlines()
+    assert [line[:30] for line in lines if not line.startswith("      ")] == [
+        "The MCP server s asks: m", "  a (a⏎", '  "why you are asked" (text, o', "  b (text, optional) xxxxxxxxx",
+        "  c (text, optional)", "Answer e to fill it in, yes fo",
+    ]  # fmt: skip
+
+
 def test_several_choices_are_given_with_commas():
     from executor.mcp._elicit import _filled_in
     from executor.values._approval import Answer
