@@ -31,13 +31,13 @@ def notice(results: Iterable[Result], form: str) -> list[dict[str, Any]]:
     told = [(result, answer_of(result)) for result in results]
     if not told:
         return []
-    words = "\n\n".join(f"{_heading(result)}\n{answer.words()}" for result, answer in told)
+    words = "\n\n".join(_told(result, answer.words()) for result, answer in told)
     return sendable(spoken.notice(words, [media for _, answer in told for media in answer.media]))
 
 
-def _heading(result: Result) -> str:
+def _told(result: Result, words: str) -> str:
+    """One result among the words of a user: its end is said with the task's id, which nobody who wrote in it knew."""
     task = getattr(result, "task_id", None) or result.call_id
     kind = str(getattr(result, "kind", None) or ("failed" if result.is_error else "ok"))
-    return (
-        f"[This comes from the program, not from the user: the background task {task} has ended ({kind}). Its result:]"
-    )
+    told = f"the background task {task} has ended ({kind}). Its result, down to its end:"
+    return f"[This comes from the program, not from the user: {told}]\n{words}\n[The end of {task}'s result.]"
