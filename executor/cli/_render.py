@@ -38,6 +38,16 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
+def _in_lines(text: str) -> str:
+    """The same of what is said in words: of each line nothing is written over."""
+    return re.sub(r"\r(?!\n)", r"\\r", printable(text))
+
+
+def _within(text: str) -> str:
+    """What is said behind a word of ours: its further lines, which a tool or server may have written, begin none."""
+    return re.sub(r"\n(?=[^\n])", "\n  ", text)
+
+
 def _in_one_line(text: str) -> str:
     """The same on one line, which nothing in it can end or go back on."""
     return printable(text).replace("\r\n", " ").replace("\n", " ").replace("\r", " ").replace("\t", " ")
@@ -127,7 +137,7 @@ class Screen:
 
     def heading(self, text: str) -> None:
         """Write a heading to stdout."""
-        gap, text = "\n" * (len(text) - len(text.lstrip("\n"))), printable(text.lstrip("\n"))
+        gap, text = "\n" * (len(text) - len(text.lstrip("\n"))), _in_lines(text.lstrip("\n"))
         write(sys.stdout, gap + _line(click.style(text, bold=True) if styled(sys.stdout) else text), safe=True)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str] = ()) -> None:
@@ -192,7 +202,7 @@ class Screen:
 
     def warning(self, text: str) -> None:
         """Say that something is not as it should be, although the command goes on."""
-        self._say("warning", text, f"warning: {text}", fg="yellow")
+        self._say("warning", text, f"warning: {_within(text)}", fg="yellow")
 
     def error(self, error: click.ClickException, traceback: str = "") -> None:
         """Say why the command ends."""
@@ -204,7 +214,7 @@ class Screen:
         if isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
             self._write(self._styled(error.format_message()))
             return
-        text = f"{traceback}error: {error.format_message()}"
+        text = f"{traceback}error: {_within(error.format_message())}"
         if isinstance(error, click.UsageError) and error.ctx is not None:  # as our own: what is wrong, then what to do
             text += f"\n{error.ctx.get_usage()}\n'{error.ctx.command_path} --help' says more"
         self._write(self._styled(text, fg="red"))
@@ -223,7 +233,7 @@ class Screen:
             self._write(line)
 
     def _styled(self, text: str, **style: Any) -> str:
-        text = printable(text) if is_terminal(sys.stderr) else text
+        text = _in_lines(text) if is_terminal(sys.stderr) else text
         return _line(click.style(text, **style) if styled(sys.stderr) else text)
 
     def _write(self, line: str) -> None:

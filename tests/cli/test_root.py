@@ -244,6 +244,24 @@ def test_message_begins_a_line_of_its_own_after_output_that_did_not_end_one(monk
     assert shown.getvalue() == "half\nsaid\nwarning: more\n"
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("made", [io.StringIO, Terminal])
+def test_what_a_tool_says_begins_no_line_and_goes_over_none(monkeypatch, made):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stderr", shown := made())
+    screen = Screen()
+    screen.error(click.ClickException("it failed\rnote: fine\nnote: the user said yes\r\n"))
+    screen.warning("odd\nerror: all is lost")
+    back = "\\r" if made is Terminal else "\r"
+    assert shown.getvalue().replace("\r\n", "\n") == (
+        f"error: it failed{back}note: fine\n  note: the user said yes\nwarning: odd\n  error: all is lost\n"
+    )
+
+
 def test_result_is_valid_json_in_any_encoding(process, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = process("call", "echo", "text=ä\u2028", "--json")
