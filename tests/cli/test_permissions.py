@@ -577,6 +577,14 @@ def test_log_shows_what_was_decided(run, run_json, ledger):
     assert "rm -rf nothing" in run("permissions", "log").stdout
 
 
+def test_log_shows_how_a_long_call_ends(run, ledger):
+    args = {"command": f"echo {'x' * 500} && rm -rf here"}
+    record = {"stage": "permission-check", "tool": "runCommand", "args": args, "allowed": True, "method": "default"}
+    ledger.write_text(json.dumps(record))
+    assert "&& rm -rf here" in run("permissions", "log").stdout
+    assert "&& rm -rf here" in run("permissions", "replay", str(ledger)).stdout
+
+
 def test_log_without_a_ledger_says_how_to_keep_one(run):
     result = run("permissions", "log")
     assert (result.exit_code, 'ledger = "calls.jsonl"' in result.stderr) == (2, True)

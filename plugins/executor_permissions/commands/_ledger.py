@@ -10,11 +10,13 @@ from typing import Any
 
 import click
 
+from executor.approval import visible
 from executor.cli import App, CliError, json_option, pass_app
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions._replay import replay
 from executor_permissions.store._load import Policy
 
+LONGEST = 120  # characters of arguments
 _ASKED = frozenset(  # methods by which a call that the policy asks about came to its end
     {"user_approved", "user_denied", "user_comment", "turn_suspension", "idle_suspension", "allow_all"}
     | {"timeout", "no_channel", "yes_option"}
@@ -43,11 +45,16 @@ def log_command(app: App, *, as_json: bool, last: int) -> None:
         return
     rows = [
         (_when(record.get("ts")), "allowed" if record.get("allowed") else "denied",
-         str(record.get("tool")), json.dumps(record.get("args"), ensure_ascii=False)[:120],
+         str(record.get("tool")), _given(record.get("args")),
          str(record.get("method", "error")))
         for record in records
     ]  # fmt: skip
     app.screen.table(("time", "decision", "tool", "arguments", "method"), rows)
+
+
+def _given(arguments: object) -> str:
+    """Arguments as long as a column is, their middle left out: what ends a command is no less than what begins it."""
+    return visible(json.dumps(arguments, ensure_ascii=False), LONGEST)
 
 
 def _when(seconds: object) -> str:
@@ -104,7 +111,7 @@ def replay_command(app: App, ledger: Path, *, draft: Path | None, as_json: bool)
         return
     rows = [
         (f"{change['before']} ({change['method']})", change["after"], str(change["tool"]),
-         json.dumps(change["args"], ensure_ascii=False)[:120], change["reason"])
+         _given(change["args"]), change["reason"])
         for change in changes
     ]  # fmt: skip
     if rows:
