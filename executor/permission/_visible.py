@@ -23,7 +23,6 @@ _LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U000
 _IN_PLACE = "\u200e\\g<0>\u200e"  # LEFT-TO-RIGHT MARK, see UAX 9
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _LABELS = frozenset({"agent", "always", "client", "folder", "server"})  # of a question, those that are such names
-_LONGEST_NAME = 300
 _MOST_MARKS = 3  # on one letter, as languages have them: more of them grow over what is beside it
 
 
@@ -72,8 +71,8 @@ def counted(text: str) -> str:
 def named(name: str) -> str:
     """The name of an argument, as whoever calls wrote it: in quotes where it could be taken for words of a question."""
     if _PLAIN_NAME.fullmatch(name) and name not in _LABELS:
-        return visible(name, _LONGEST_NAME)
-    return in_order(visible(json.dumps(name, ensure_ascii=False), _LONGEST_NAME))
+        return visible(name)
+    return in_order(visible(json.dumps(name, ensure_ascii=False)))
 
 
 def indented(text: str) -> str:
