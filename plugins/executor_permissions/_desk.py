@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions._replay import replay
+from executor_permissions.ask._offer import as_patterns
 from executor_permissions.commands import _covers
-from executor_permissions.commands._explain import mend
+from executor_permissions.commands._explain import lets_run, mend
 from executor_permissions.commands._reading import read_as
 from executor_permissions.judge.rules._scene import CallInfo
 from executor_permissions.store._load import Policy, default_state_dir, find_project, key_of, load_effective
@@ -63,8 +65,8 @@ class Desk:
             ``{"decision", "reason", "where", "parts"}``; a part is ``{"text", "decision", "reason", "method", "rule",
             "where", "mend"}``, ``where`` is ``FILE:LINE``, ``mend`` the command that would change it.
         """
-        plugin, policy = self._plugin(), self._policy(self._folder)
-        decision = policy.decide(tool, dict(arguments), CallInfo(str(self._folder)))
+        plugin, policy, info = self._plugin(), self._policy(self._folder), CallInfo(str(self._folder))
+        decision = policy.decide(tool, dict(arguments), info)
         parts = [
             {
                 "text": part.text or tool, "decision": part.verdict, "reason": part.reason, "method": part.method,
@@ -73,7 +75,7 @@ class Desk:
             for part in decision.parts
         ]  # fmt: skip
         for part in parts:
-            part["mend"] = mend(part, ())
+            part["mend"] = mend(part, (), partial(lets_run, policy, tool, arguments, info))
         told = {"decision": decision.verdict, "reason": decision.reason, "where": plugin.where(decision)}
         return {**told, "parts": parts}
 
@@ -89,6 +91,8 @@ class Desk:
             that its author may not have in mind, or ""; what is wrong with it; whether the call would run by it, or
             None.
         """
+        if call is not None:  # what is kept of an answer is about commands, whatever tool has such a name
+            rule = as_patterns((rule,))[0]
         key = key_of(rule)
         try:
             alone = Policy.from_dict({"whitelist": {key: [rule]}})

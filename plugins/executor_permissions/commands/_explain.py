@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli import App, complete_tool, json_option, pass_app, read_arguments, rehearse
+from executor.cli import App, complete_tool, json_option, pass_app, read_arguments, rehearse, terminal_session
 from executor.ownfolders import home_folder
 from executor.pasted import operand
+from executor_permissions._plugin import PermissionPlugin
+from executor_permissions.ask._caller import info_of
 from executor_permissions.ask._offer import as_patterns, rules_for
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import can_be_removed
@@ -18,7 +21,9 @@ from executor_permissions.commands._reading import read_as
 from executor_permissions.store._load import Policy, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from executor_permissions.judge.rules._scene import CallInfo
 
 
 @click.command("explain")
@@ -48,9 +53,12 @@ def _explain_call(app: App, name: str, arguments: tuple[str, ...], *, as_json: b
     told = rehearse(app, entry, read_arguments(arguments, entry, sys.stdin))
     if not told.get("parts"):
         told["parts"] = [{**told, "text": name, "rule": told.get("rule"), "where": told.get("where")}]
+    policy = PermissionPlugin(terminal=False, session_id=terminal_session()).policy
+    assert policy is not None, "it has just been loaded"
+    helps = partial(lets_run, policy, name, told["arguments"], info_of(name, None, entry.tool))
     whole = told["parts"] if len(told["parts"]) == 1 else []
     for part in told["parts"]:
-        part["mend"] = mend(part, told.get("would_allow", ()) if whole else ())
+        part["mend"] = mend(part, told.get("would_allow", ()) if whole else (), helps)
     if as_json:
         app.screen.json(told)
         return
@@ -65,8 +73,19 @@ def _said(part: Mapping[str, Any]) -> str:
     return f"{part['decision']}: {part['text']}\n  {part['reason']}{place}{mended}"
 
 
-def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
-    """What the person can do about a part that is not allowed."""
+def lets_run(
+    policy: Policy, tool: str, arguments: Mapping[str, Any], info: CallInfo, text: str, rules: tuple[str, ...]
+) -> bool:
+    """Whether *rules*, put in the whitelist, would let the part *text* of a call run."""
+    decision = policy.varied(allow=rules).decide(tool, dict(arguments), info)
+    verdicts = [part.verdict for part in decision.parts if part.text == text]
+    return bool(verdicts) and all(verdict == "allow" for verdict in verdicts)
+
+
+def mend(
+    part: Mapping[str, Any], would_allow: tuple[str, ...], helps: Callable[[str, tuple[str, ...]], bool]
+) -> str | None:
+    """What the person can do about a part that is not allowed; *helps*: see `lets_run`."""
     if part["decision"] == "allow":
         return None
     lists = {"blacklist": "--deny ", "ask_rule": "--ask "}
@@ -74,8 +93,10 @@ def mend(part: Mapping[str, Any], would_allow: tuple[str, ...]) -> str | None:
         if part.get("where") and not can_be_removed(part["rule"], part["where"]):
             return f"to change that: take it out of {part['where']}"
         return f"to change that: toolexec permissions remove {lists[part['method']]}{operand(part['rule'])}"
+    if part["method"] != "default":
+        return None
     rules = would_allow or as_patterns((rules_for(part["text"], str(home_folder())) or ())[:1])
-    if part["method"] != "default" or not rules:
+    if not rules or not (would_allow or helps(part["text"], rules)):
         return None
     return f"to allow it: {'; '.join(f'toolexec permissions add {operand(rule)}' for rule in rules)}"
 

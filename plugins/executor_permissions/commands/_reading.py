@@ -45,7 +45,8 @@ def _pattern(rule: str) -> str:
     if OPERATORS & set(tokens):
         return f"a line in which these run after one another: {rule}"
     if len(tokens) == 1 and "*" not in tokens[0]:
-        return f"the command {rule} without anything behind it, and the tool of this name"
+        tool = ", and the tool of this name" if tokens[0] == rule.strip() else ""  # one in quotes is about none
+        return f"the command {tokens[0]} without anything behind it{tool}"
     if tokens[-1] == "*":
         return f"the command {' '.join(tokens[:-1]) or 'of any name'}, whatever follows it"
     return f"the command {rule}, and nothing behind it" if "*" not in rule else f"commands of the form {rule}"

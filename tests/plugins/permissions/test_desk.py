@@ -54,6 +54,25 @@ def test_a_decision_is_explained_part_by_part(desk):
     assert desk.explain("act", {})["decision"] == "ask"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [{"command": "git status", "cwd": "/"}, {"command": "ls", "cwd": "/"}, {"command": "ls", "host": "x"}],
+)
+def test_no_rule_is_named_for_a_part_that_it_would_not_let_run(desk, arguments):
+    told = desk.explain("runCommand", arguments)
+    assert told["decision"] == "ask"
+    assert [part["mend"] for part in told["parts"] if "runCommand" in (part["mend"] or "")] == []
+    assert told["parts"][0]["mend"] in (None, "to allow it: toolexec permissions add '\"ls\"'")
+
+
+@pytest.mark.parametrize("name", ["runCommand", "mcp__a__b", "make"])
+def test_what_is_kept_of_a_command_of_one_word_is_read_as_no_tool(desk, tmp_path, name):
+    told = desk.read_rule(name, ("runCommand", command(name), str(tmp_path)))
+    assert told["means"] == f"allows the command {name} without anything behind it"
+    assert (told["decides"], told["covers"]) == (True, "")
+    assert "tool" in desk.read_rule(name)["means"]
+
+
 def test_a_rule_is_read_and_tried_on_a_call(desk, tmp_path):
     told = desk.read_rule("git *", ("runCommand", command("git log"), str(tmp_path)))
     assert told["means"] == "allows the command git, whatever follows it"
