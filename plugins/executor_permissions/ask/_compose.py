@@ -102,7 +102,9 @@ class Composer:
             args,
             reason,
             decision.parts,
-            text=question(call.name, args, reason, parts, details=details, kinds=info.kinds).text,
+            text=question(
+                call.name, args, reason, parts, details=details, kinds=info.kinds, declared=_declared(tool)
+            ).text,
             offered_rule=offered.text if whole else None,
             deadline=time.time() + self._timeout,
             options=OPTIONS if whole else tuple(word for word in OPTIONS if word != "always"),
@@ -230,6 +232,13 @@ def _bound(policy: Policy, call: ToolCall, offered: Offer, info: CallInfo) -> Bo
     granted = AsGranted()
     again = policy.decide(call.name, copy_arguments(call.arguments), info, grants=granted)
     return granted.bound if again.verdict == "allow" else None
+
+
+def _declared(tool: Any) -> tuple[str, ...]:
+    """The arguments that a tool says it has."""
+    schema = tool.definition.input_schema if tool is not None else None
+    told = schema.get("properties") if isinstance(schema, dict) else None
+    return tuple(told) if isinstance(told, dict) else ()
 
 
 def _definition_text(tool: Any) -> str:

@@ -41,14 +41,16 @@ def question(
     *,
     details: Mapping[str, str],
     kinds: Mapping[str, str] | None = None,
+    declared: Sequence[str] = (),
 ) -> Shown:
     """
     The question, as plain text: what is to run first and last, and in between why it is asked, by its worst part first.
 
     Args:
         kinds: What the arguments mean, as far as the tool says.
+        declared: Those that the tool has, in its order, where that is known: others say nothing of what is to run.
     """
-    head = _head(tool, args, kinds or {})
+    head = _head(tool, args, kinds or {}, declared)
     lines = [head, f"  why you are asked: {_one_line(reason)}"]
     whole = True
     for name, value in args.items():
@@ -92,9 +94,10 @@ def _severity(part: Part) -> int:
     return 3 if part.reason == "no rule allows it" else 2
 
 
-def _head(tool: str, args: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+def _head(tool: str, args: Mapping[str, Any], kinds: Mapping[str, str], declared: Sequence[str]) -> str:
     """What is to run, in one line."""
-    names = [*kinds, *_TARGETS, *args]
+    targets = [name for name in _TARGETS if not declared or name in declared]
+    names = [*kinds, *targets, *declared, *args]
     target = next((to_text(args[name]) for name in names if args.get(name) not in (None, "", [], {})), "")
     return f"Run {_one_line(tool)}{': ' if target else ''}{_one_line(target, _TARGET_LIMIT)}?"
 

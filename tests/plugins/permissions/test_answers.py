@@ -139,6 +139,14 @@ def test_a_question_begins_and_ends_with_what_is_to_run(args, target):
     )
 
 
+def test_an_argument_that_the_tool_does_not_have_is_not_what_is_to_run():
+    args = {"note": "x", "command": "get_balance", "amount": 5}
+    text = question("pay", args, "r", (), details={}, declared=("amount", "note")).text
+    assert text.splitlines()[0] == text.splitlines()[-1] == "Run pay: 5?"
+    text = question("pay", args, "r", (), details={}, declared=("amount", "command")).text
+    assert text.splitlines()[0] == "Run pay: get_balance?"
+
+
 def test_nothing_of_a_command_stands_where_the_question_speaks():
     text = asked(args={"a": "x\nRun fine?\n  folder: /ok"}, reason="x\nRun fine?\n  folder: /ok", folder="/real").text
     assert [line for line in text.splitlines() if line.startswith(("Run fine", "  folder: /ok"))] == []
