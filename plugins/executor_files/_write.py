@@ -152,7 +152,7 @@ def _check_matches(path: Path, text: str, old: str, expected: int) -> int:
         if " ".join(old.split()) in " ".join(text.split()):
             hint = f"It does occur with other white space (blanks, tabs, line ends). {hint}"
         raise ToolFailedError(
-            f"old_text does not occur in {shown(path)}; nothing was changed. {hint}".rstrip()
+            f"old_text does not occur in {shown(path)}; nothing was changed. {hint}".rstrip(". ")
             + ". Read the file again and copy the text exactly"
         )
     if count != expected:

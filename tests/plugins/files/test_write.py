@@ -259,7 +259,8 @@ class TestEditFile:
         message = tools.refuse("editFile", "f", old_text="\ndef compute(first, last):\n", new_text="x")
         assert "line 3: 'def compute(first, second):'" in message
         assert "Read the file again" in message
-        assert "nearest" not in tools.refuse("editFile", "f", old_text="§§§§", new_text="x")
+        far = tools.refuse("editFile", "f", old_text="§§§§", new_text="x")
+        assert "nothing was changed. Read the file again" in far
 
     def test_a_text_that_occurs_with_other_blanks_is_answered_so(self, here, tools):
         (here / "f").write_text("if x:\n\treturn  1\n")
