@@ -14,7 +14,7 @@ import click
 
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._render import Screen
-from executor.errors import BackendUnavailableError, ToolExecutorError, ToolNotFoundError
+from executor.errors import BackendUnavailableError, PluginError, ToolExecutorError, ToolNotFoundError
 
 if TYPE_CHECKING:
     import logging
@@ -124,6 +124,8 @@ class App:
         """The tool of this name. Raises CliError, with names that are near."""
         try:
             return self._found(name)
+        except PluginError:  # not about this name
+            raise
         except ToolExecutorError as error:
             raise CliError(f"{error.message}\n'toolexec tools list' shows what there is") from error
 

@@ -52,6 +52,7 @@ _CODES: tuple[tuple[type[errors.ToolExecutorError], ExitCode], ...] = (
     (errors.InvalidToolIdError, ExitCode.USAGE),
     (errors.ToolNotFoundError, ExitCode.USAGE),
     (errors.PermissionConfigError, ExitCode.USAGE),
+    (errors.PluginError, ExitCode.USAGE),  # raised with TOOLEXEC_STRICT only
     (errors.ToolError, ExitCode.FAILED),
 )
 
@@ -64,7 +65,10 @@ def of_library(error: errors.ToolExecutorError) -> CliError:
         details = {"errors": error.errors}
     elif isinstance(error, errors.PermissionConfigError):
         details = {"path": error.path, "problems": list(error.problems)}
-    return CliError(error.message or type(error).__name__, code, details)
+    message = error.message or type(error).__name__
+    if isinstance(error, errors.PluginLoadError):  # whose message leaves the name to whoever tells it
+        message = f"the plugin {error.plugin!r} {message}"
+    return CliError(message, code, details)
 
 
 def of_system(error: OSError) -> CliError:

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from executor._log import warn
-from executor.errors import PluginError
+from executor.errors import PluginError, PluginLoadError
 from executor.threads._fork import fork_safe
 from executor.values._frozen import dataclass
 
@@ -76,9 +76,11 @@ class Failures:
             return self._failures.copy()
 
     def fail(self, plugin: str, stage: str, error: BaseException, origin: Origin) -> None:
-        """A plugin cannot be used as it should be: record it, or raise *error* where that was asked for."""
+        """A plugin cannot be used as it should be: record it, or raise a PluginError where that was asked for."""
         if self._strict:
-            raise error
+            if isinstance(error, PluginError):
+                raise error
+            raise PluginLoadError(f"failed ({stage}): {_text(error)}", plugin=plugin) from error
         self.record(plugin, stage, error, origin)
 
     def record(self, plugin: str, stage: str, error: BaseException, origin: Origin) -> None:

@@ -80,6 +80,19 @@ def test_strict_mode_does_not_end_the_examination(run, add_plugin, monkeypatch):
     assert (result.exit_code, "TOOLEXEC_STRICT" in result.stdout, "sqlite" in result.stdout) == (1, True, True)
 
 
+def test_strict_mode_tells_of_a_configuration_that_a_plugin_refuses(run, tmp_path, monkeypatch):
+    (tmp_path / "config.toml").write_text("[plugins.shell]\nthresold = 1\n")
+    monkeypatch.setenv("TOOLEXEC_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("TOOLEXEC_STRICT", "1")
+    examined = run("doctor")
+    assert (examined.exit_code, "plugin shell" in examined.stdout, "sqlite" in examined.stdout) == (1, True, True)
+    for words in (("tools", "list"), ("call", "echo", "text=a")):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("error: the plugin 'shell' failed (configure): ValueError: executor_shell: ")
+        assert result.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(("mode", "status"), [(0o700, "ok"), (0o755, "warning"), (0o777, "broken")])
 def test_folder_that_others_can_reach_is_found(run, own_folders, mode, status):
     folder = own_folders / "state" / "toolexec"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor import hookimpl
-from executor.errors import PluginConflictError
+from executor.errors import PluginConflictError, PluginLoadError
 from executor.registry import PluginFailure
 from executor.registry._failures import MOST, Failures, Origin
 
@@ -59,6 +59,17 @@ def test_the_warning_has_one_full_stop_and_comes_once_a_stage(caplog):
         "The plugin 'p' failed (load): ValueError: It is broken. Everything else works.",
         "The plugin 'p' failed (configure): ValueError: It is broken. Everything else works.",
     ]
+
+
+def test_where_failures_are_errors_each_is_one_of_the_plugin(caplog):
+    failures, told = Failures(strict=True), ValueError("unknown key")
+    with pytest.raises(PluginLoadError, match=r"^failed \(configure\): ValueError: unknown key$") as raised:
+        failures.fail("p", "configure", told, Origin())
+    assert (raised.value.plugin, raised.value.__cause__) == ("p", told)
+    conflict = PluginConflictError("taken", plugin="p")
+    with pytest.raises(PluginConflictError) as raised:
+        failures.fail("p", "register", conflict, Origin())
+    assert (raised.value, failures.all(), caplog.records) == (conflict, [], [])
 
 
 def test_only_the_newest_failures_are_kept():
