@@ -29,6 +29,19 @@ def test_the_page_of_commands_is_what_the_commands_say():
     assert stored == WRITING["write"](), "run: python docs/write_commands.py"
 
 
+def test_every_command_that_writes_json_is_in_the_table_of_its_shapes():
+    section = CLI.partition("## JSON\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)
+    told = {name.partition(" --")[0] for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    writing = [
+        context.command_path.removeprefix("toolexec ")
+        for context in WRITING["commands"]()
+        if any("--json" in parameter.opts for parameter in context.command.params)
+    ]
+    assert len(writing) > 30
+    assert sorted(told) == sorted(writing)
+
+
 def test_every_command_and_option_has_its_help():
     contexts = list(WRITING["commands"]())
     assert len(contexts) > 50
