@@ -30,6 +30,26 @@ if TYPE_CHECKING:
     from executor.values import Decision, OutputCallback, TaskInfo, Tool, ToolBackend, ToolCall, ToolResult
     from executor.values._approval import Channel
 
+__all__ = [
+    "CallScope",
+    "RegisterTool",
+    "executor_after_call",
+    "executor_before_call",
+    "executor_check_permission",
+    "executor_configure",
+    "executor_deny_call",
+    "executor_register_backends",
+    "executor_register_channels",
+    "executor_register_commands",
+    "executor_register_tools",
+    "executor_set_output_callback",
+    "executor_shutdown",
+    "executor_start_call",
+    "executor_task_done",
+    "hookimpl",
+    "hookspec",
+]
+
 hookspec = pluggy.HookspecMarker("executor")
 hookimpl = pluggy.HookimplMarker("executor")
 

@@ -7,6 +7,7 @@ import compileall
 import importlib
 import inspect
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -97,6 +98,17 @@ def test_type_checkers_and_python_find_the_same_names_in_the_same_modules(packag
     assert sorted({*told, "errors"} if package is executor else told) == package.__all__
     assert all(getattr(package, name) is thing for name, thing in told.items())
     assert set(package.__all__) <= set(dir(package))
+
+
+def test_every_module_that_is_promised_lists_its_names():
+    page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+    row = page.partition("\n| names |")[2].partition("\n")[0].partition("; of ")[0]
+    promised = re.findall(r"`(executor\.[a-z]+)`", row)
+    assert len(promised) > 15
+    for module in map(importlib.import_module, promised):
+        assert all(hasattr(module, name) for name in module.__all__), module
+    listed = {"hookimpl", "hookspec", "CallScope", "RegisterTool", *HOOKS}
+    assert (set(hookspecs.__all__), hookspecs.__all__) == (listed, sorted(listed))
 
 
 def test_the_package_works_without_its_sources(tmp_path):
