@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import click
@@ -47,9 +48,10 @@ def login_command(app: App, name: str, timeout: float, *, no_browser: bool, as_j
     def send(url: str) -> None:
         app.screen.note(f"log in here: {url}")
         if not no_browser:
-            import webbrowser
+            from executor.systempath import open_in_browser
 
-            webbrowser.open(url)
+            with contextlib.suppress(OSError):  # the link stands above
+                open_in_browser(url)
 
     wanted = login(server, send, timeout=timeout)
     if as_json:

@@ -8,9 +8,9 @@ import stat
 from functools import cache
 from typing import TYPE_CHECKING
 
-from executor.confine._environment import only_roots
 from executor.confine._mounts import Kind
 from executor.confine._tracked import is_tracked
+from executor.systempath import system_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 _RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
 _STOP = "/run/toolexec"  # a file of empty lines, which is there for when it is read
 _RESOLVER = "/etc/resolv.conf"
-# Where systems have their programs. What a command of root's makes anywhere else is root's as well.
-_OF_SYSTEM = frozenset(
-    ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/local/sbin", "/run/current-system/sw/bin")
-)
 
 
 def find() -> str | None:
@@ -35,7 +31,7 @@ def find() -> str | None:
     PATH may name the project's own folders, and what a command left there is neither taken nor hides the real one:
     nor a link to a program of root's, which would say of itself that there can be no such box.
     """
-    return next(filter(None, map(_of_root, _on_path(os.environ.get("PATH")))), None)
+    return next(filter(None, map(_of_root, _on_path())), None)
 
 
 def _of_root(found: str) -> str | None:
@@ -49,18 +45,10 @@ def _of_root(found: str) -> str | None:
     return program
 
 
-def _on_path(path: str | None) -> Iterator[str]:
-    folders = os.defpath if path is None else path
-    for folder in filter(_is_systems, folders.split(os.pathsep)):
+def _on_path() -> Iterator[str]:
+    for folder in system_path().split(os.pathsep):
         if (found := _in_folder(folder)) is not None:
             yield found
-
-
-@cache
-def _is_systems(folder: str) -> bool:
-    if folder.rstrip("/") in _OF_SYSTEM:
-        return True
-    return os.path.isabs(folder) and os.geteuid() != 0 and only_roots(os.path.realpath(folder))
 
 
 @cache

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor._mask import mask
+from executor.systempath import only_roots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,14 +100,3 @@ def of_loader(environment: Mapping[str, str]) -> dict[str, str]:
     named = environment.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
     folders = [real for path in named if path.startswith("/") and only_roots(real := os.path.realpath(path))]
     return {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
-
-
-def only_roots(path: str) -> bool:
-    """Whether nobody but root can put anything into a folder, whose path is without links, or another in its place."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return False
-    if found.st_uid != 0 or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return False
-    return path == "/" or only_roots(os.path.dirname(path))

@@ -8,10 +8,10 @@ import os
 import secrets
 import sys
 import threading
-import webbrowser
 from typing import TYPE_CHECKING
 
 from executor.ownfolders import make_private, own_folder
+from executor.systempath import open_in_browser
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,8 +51,8 @@ class Door:
 
 
 def _open(path: Path) -> None:
-    with contextlib.suppress(webbrowser.Error, OSError):  # the link is printed when nobody comes by the file
-        webbrowser.open(path.as_uri())
+    with contextlib.suppress(OSError):  # the link is printed when nobody comes by the file
+        open_in_browser(path.as_uri())
 
 
 def has_browser() -> bool:

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from executor.approval import visible
+from executor.systempath import system_path
 
 if TYPE_CHECKING:
     from executor.approval import Approval
@@ -20,10 +21,10 @@ _LONGEST = 200  # characters
 
 
 class Notifier:
-    """Runs ``notify-send``, where it is installed."""
+    """Runs ``notify-send``, where the system has it: the one of a project may be a command's."""
 
     def __init__(self) -> None:
-        self._program = shutil.which("notify-send")
+        self._program = shutil.which("notify-send", path=system_path())
         self._last = -PAUSE
 
     async def notify(self, approval: Approval) -> None:

@@ -102,8 +102,9 @@ class Assistant(Process):
 class Console(Process):
     """`toolexec console --print`, and its link."""
 
-    def __init__(self, cwd, **options):
-        super().__init__("-m", "executor", "console", "--print", cwd=cwd, **options)
+    def __init__(self, cwd, program=None, **options):
+        words = ["-m", "executor"] if program is None else [program]
+        super().__init__(*words, "console", "--print", cwd=cwd, **options)
 
     @cached_property
     def link(self):

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from executor.systempath import open_in_browser
+from executor_console._notify import Notifier
 from tests.plugins.console import scripts
-from tests.plugins.console.conftest import LIMIT, ROOT, Console, Process
+from tests.plugins.console.conftest import HERE, LIMIT, ROOT, Console, Process
 from tests.plugins.console.hands import CONTEXT, card_of, expect, none_left, press, ready
 
 
@@ -144,13 +146,39 @@ def test_notify_send_tells_where_the_page_may_not(project, started, own_folders,
     os.mkfifo(folder / "told")
     (folder / "notify-send").write_text(f'#!/bin/sh\nprintf "%s|" "$@" > {folder / "told"}\n')
     (folder / "notify-send").chmod(0o700)
-    started.append(Console(project, env={"PATH": f"{folder}:{os.environ['PATH']}"}))
+    env = {"PATH": f"{folder}:{os.environ['PATH']}", "OF_SYSTEM": str(folder)}
+    started.append(Console(project, env=env, program=str(HERE / "of_system.py")))
     page = opened(started[-1].link)
     with page.expect_response("**/api/presence"):
         page.evaluate(scripts.HIDE)
     asker = assistant()
     asker.call("1", "act", {"a": 1})
     assert (folder / "told").read_text() == "--app-name=toolexec|--|act waits for you|no rule is about act|"
+
+
+def test_no_program_of_the_project_tells_of_a_question(project, monkeypatch):
+    (project / "bin").mkdir()
+    (project / "bin" / "notify-send").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{project / 'bin'}:bin:{os.environ['PATH']}")
+    found = Notifier()._program
+    assert found is None or Path(found).parent in map(Path, ("/usr/bin", "/bin", "/usr/local/bin"))
+
+
+@pytest.mark.parametrize("program", ["xdg-settings", "xdg-open", "www-browser"])
+@pytest.mark.parametrize("rest", ["/usr/bin:/bin", ""])
+def test_nor_opens_the_page(project, tmp_path, monkeypatch, program, rest):
+    ran = tmp_path / "ran"
+    for folder in (project, project / "bin"):
+        folder.mkdir(exist_ok=True)
+        (folder / program).write_text(f"#!/bin/sh\n: > {ran}\n")
+        (folder / program).chmod(0o700)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", f"{project / 'bin'}:{rest}")
+    monkeypatch.setenv("DISPLAY", ":99")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.delenv("BROWSER", raising=False)
+    open_in_browser((tmp_path / "none.html").as_uri())
+    assert not ran.exists()
 
 
 # How it looks ----------------------------------------------------------------------------------------------------
