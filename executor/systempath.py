@@ -9,7 +9,7 @@ from functools import cache
 
 from executor.interpreter import interpreter
 
-__all__ = ["in_system", "only_roots", "open_in_browser", "system_path"]
+__all__ = ["in_system", "only_roots", "open_in_browser", "outside", "system_path"]
 
 # Where systems have their programs. What a command of root's makes anywhere else is root's as well.
 _OF_SYSTEM = frozenset(
@@ -42,6 +42,12 @@ def only_roots(path: str) -> bool:
     if found.st_uid != 0 or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return False
     return path == "/" or only_roots(os.path.dirname(path))
+
+
+def outside(paths: str, project: str) -> str:
+    """Those of the folders, or files, in *paths* that are outside of *project* wherever one stands."""
+    real = ((path, os.path.realpath(path) + "/") for path in paths.split(os.pathsep) if os.path.isabs(path))
+    return os.pathsep.join(path for path, leads_to in real if not leads_to.startswith(project.rstrip("/") + "/"))
 
 
 def open_in_browser(url: str) -> None:

@@ -736,6 +736,26 @@ def test_a_person_edits_with_their_own_editor(terminal, editor, tmp_path):
     assert not list((tmp_path / "state" / "toolexec" / "permissions").iterdir())
 
 
+def test_an_editor_that_is_named_is_none_that_a_command_left_in_the_project(tmp_path, monkeypatch):
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project / "bin", project, elsewhere):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "write").write_text("#!/bin/sh\n")
+        (folder / "write").chmod(0o700)
+    monkeypatch.chdir(project)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "write -w")
+    monkeypatch.setenv("PATH", f":bin:{project}/bin")
+    assert _editor.find_editor() is None
+    monkeypatch.setenv("PATH", f"{project}/bin:{elsewhere}")
+    assert _editor.find_editor() == [f"{elsewhere}/write", "-w"]
+    monkeypatch.setenv("EDITOR", f"{project}/write -w")  # said by its path
+    assert _editor.find_editor() == [f"{project}/write", "-w"]
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("EDITOR", "write -w")
+    assert _editor.find_editor() == [f"{project}/bin/write", "-w"]
+
+
 @pytest.mark.parametrize(
     ("script", "said"),
     [

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from executor._mask import mask
-from executor.systempath import only_roots
+from executor.systempath import only_roots, outside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +53,9 @@ def clean(environment: Mapping[str, str], profile: Profile, temporary: str, cach
     if profile.credentials:
         for name in [name for name in cleaned if name.endswith(_LISTS)]:
             listed = cleaned[name].replace(" ", os.pathsep) if name.endswith("PRELOAD") else cleaned[name]
-            cleaned[name] = _outside(listed, profile.project)
+            cleaned[name] = outside(listed, profile.project)
         for name in _LOADED & cleaned.keys():
-            if _outside(cleaned[name], profile.project) != cleaned[name]:
+            if outside(cleaned[name], profile.project) != cleaned[name]:
                 del cleaned[name]
         for name in _OPTIONS & cleaned.keys():
             if "./" in cleaned[name] or profile.project in cleaned[name]:
@@ -65,12 +65,6 @@ def clean(environment: Mapping[str, str], profile: Profile, temporary: str, cach
     for name, folder in _CACHES.items():
         cleaned[name] = cache + folder
     return cleaned
-
-
-def _outside(value: str, project: str) -> str:
-    """The folders, or files, in *value* that are outside of *project* wherever one stands."""
-    real = ((path, os.path.realpath(path) + "/") for path in value.split(os.pathsep) if os.path.isabs(path))
-    return os.pathsep.join(path for path, leads_to in real if not leads_to.startswith(project.rstrip("/") + "/"))
 
 
 def _git_alone(environment: Mapping[str, str]) -> dict[str, str]:

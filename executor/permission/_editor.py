@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._regular import read_regular
 from executor.ownfolders import make_private, own_folder
+from executor.systempath import outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,13 +24,21 @@ GRACE = 2.0  # seconds for an editor that was asked to end; some keep what was t
 
 
 def find_editor() -> list[str] | None:
-    """The command of ``$VISUAL`` or ``$EDITOR``; None where there is none that could be started and waited for."""
+    """
+    The command of ``$VISUAL`` or ``$EDITOR``; None where there is none that could be started and waited for.
+
+    A name is none of the project's programs: what PATH finds there, a command may have left.
+    """
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         words = shlex.split(named)
     except ValueError:
         return None
-    return words if words and shutil.which(words[0]) and hasattr(os, "pidfd_open") else None
+    if not words or not hasattr(os, "pidfd_open"):
+        return None
+    path, here = os.environ.get("PATH", os.defpath), os.path.realpath(os.curdir)
+    found = shutil.which(words[0], path=path if here == "/" else outside(path, here))  # no box can write all of it
+    return [found, *words[1:]] if found else None
 
 
 def edit(command: list[str], arguments: Mapping[str, Any], terminal: int, wake: int) -> str | None:
