@@ -72,13 +72,20 @@ _PRINTED = ("codex", "goose")  # their files are not JSON: an entry is shown, an
 HOSTS = (*_JSON, *_PRINTED)
 
 
+def _toolexec() -> list[str]:
+    """This toolexec: the first one in PATH may be another, or a program that a command has put there."""
+    python = interpreter()
+    beside = shutil.which("toolexec", path=str(Path(python).parent) if python else None)
+    if beside is not None:
+        return [beside]
+    if python is None:
+        raise CliError(f"There is no toolexec in your PATH for the assistant to start, and {WITHOUT}", ExitCode.USAGE)
+    return [python, "-m", "executor"]
+
+
 def entry_of(how: How) -> list[str]:
     """The command that an assistant is to run."""
-    found = shutil.which("toolexec")
-    python = interpreter()
-    if found is None and python is None:
-        raise CliError(f"There is no toolexec in your PATH for the assistant to start, and {WITHOUT}", ExitCode.USAGE)
-    words = [found or python or "", *([] if found else ["-m", "executor"]), "serve"]
+    words = [*_toolexec(), "serve"]
     if how.url is not None:
         words += ["--connect", how.url]
     if how.token_file is not None:

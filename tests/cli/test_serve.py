@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import tomllib
 
 import pytest
@@ -148,6 +150,15 @@ def test_the_entry_of_a_bridge_says_where(serve):
     printed = json.loads(serve("--print-config", "cursor", "--connect", "http://127.0.0.1:1/mcp", "--as", "ada").stdout)
     words = printed["mcpServers"]["toolexec"]["args"]
     assert words[words.index("serve") + 1 :] == ["--connect", "http://127.0.0.1:1/mcp", "--as", "ada"]
+
+
+def test_the_entry_starts_this_toolexec_and_not_the_first_one_in_path(serve, monkeypatch, tmp_path):
+    other = tmp_path / "toolexec"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    entry = json.loads(serve("--print-config", "cursor").stdout)["mcpServers"]["toolexec"]
+    assert os.path.dirname(entry["command"]) == os.path.dirname(sys.executable)
 
 
 def test_a_server_that_a_server_has_started_refuses(serve, monkeypatch):
