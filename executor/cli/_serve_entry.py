@@ -80,7 +80,7 @@ def _toolexec() -> list[str]:
         return [beside]
     if python is None:
         raise CliError(f"There is no toolexec in your PATH for the assistant to start, and {WITHOUT}", ExitCode.USAGE)
-    return [python, "-m", "executor"]
+    return [python, "-P", "-m", "executor"]  # -P: or the folder in which it is started has modules of these names
 
 
 def entry_of(how: How) -> list[str]:

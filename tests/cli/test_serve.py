@@ -161,6 +161,12 @@ def test_the_entry_starts_this_toolexec_and_not_the_first_one_in_path(serve, mon
     assert os.path.dirname(entry["command"]) == os.path.dirname(sys.executable)
 
 
+def test_without_a_script_beside_python_no_module_of_the_folder_is_started(serve, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    entry = json.loads(serve("--print-config", "cursor").stdout)["mcpServers"]["toolexec"]
+    assert [entry["command"], *entry["args"]] == [sys.executable, "-P", "-m", "executor", "serve"]
+
+
 def test_a_server_that_a_server_has_started_refuses(serve, monkeypatch):
     monkeypatch.setenv("TOOLEXEC_SERVING", "x")
     refused = serve()
