@@ -160,7 +160,7 @@ class Program:
 
     async def __aenter__(self) -> Self:
         config = self._config
-        front, env = list[str](), _inherited() | dict(config.env) | environment()
+        front, env = list[str](), _rooted(_inherited() | dict(config.env) | environment())
         if config.confine is not None:
             front, env = await anyio.to_thread.run_sync(_boxed, config, config.confine, env)
         mark_caller()  # it may be started to be listed, and is there when the first call comes
@@ -207,6 +207,12 @@ class Program:
 def _inherited() -> dict[str, str]:
     found = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return {name: value for name, value in found.items() if not value.startswith("()")}  # a function of an old bash
+
+
+def _rooted(env: dict[str, str]) -> dict[str, str]:
+    """*env*, of whose PATH what is relative has no say: any folder could otherwise bring the program of a server."""
+    path = os.pathsep.join(filter(os.path.isabs, env.get("PATH", os.defpath).split(os.pathsep)))
+    return env | {"PATH": path or os.defpath}  # an empty one means the working folder
 
 
 def _boxed(config: ServerConfig, name: ProfileName, env: dict[str, str]) -> tuple[list[str], dict[str, str]]:

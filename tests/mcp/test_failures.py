@@ -85,6 +85,19 @@ def test_a_server_that_is_not_installed_is_named_with_what_to_do(bridge_to):
         echo(bridge_to({"s": {"command": "no-such-server"}}))
 
 
+@pytest.mark.parametrize("path", [".:bin", "", ":/usr/bin", "bin:/usr/bin:"])
+def test_a_name_is_no_program_of_whichever_folder_is_worked_in(bridge_to, tmp_path, monkeypatch, path):
+    for tool in (tmp_path / "planted", tmp_path / "bin" / "planted"):
+        tool.parent.mkdir(exist_ok=True)
+        tool.write_text(f"#!/bin/sh\n: > {tmp_path}/ran\n")
+        tool.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", path)
+    with pytest.raises(BackendUnavailableError, match="there is no program 'planted'"):
+        echo(bridge_to({"s": {"command": "planted"}}))
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_server_that_may_not_be_run_says_so(bridge_to, tmp_path):
     tool = tmp_path / "server"
     tool.write_text("#!/bin/sh\n")
