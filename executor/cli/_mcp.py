@@ -13,6 +13,7 @@ from executor.cli._app import App, Seconds, json_option, pass_app
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._help import Group
 from executor.cli._mcp_rows import row_of, tools, where
+from executor.cli._mcp_source import chosen
 from executor.cli._people import for_people
 from executor.cli._render import for_person
 from executor.cli._serve_entry import NAME
@@ -241,18 +242,15 @@ def import_command(app: App, source: str, names: Sequence[str], *, replace: bool
 
     HOST is claude-desktop, claude-code, cursor, vscode, lmstudio, gemini, codex, zed, windsurf, goose or continue. A
     secret that stands there in the clear is not copied: a variable takes its place, and you are told its name. What is
-    bound to the project's folder stays bound to it, and what has no effect here is named.
+    bound to the project's folder stays bound to it, and what has no effect here is named. A server that came with the
+    project, in a file of its own such as .cursor/mcp.json, is copied only by its name or that file's.
 
     \b
     Examples:
       toolexec mcp import claude-desktop
       toolexec mcp import ~/project/.mcp.json github
     """
-    found = _of_source(source)
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise CliError(f"{source} has no server {missing[0]!r}; it has {', '.join(found) or 'none'}")
-    wanted = {name: server for name, server in found.items() if not names or name in names}
+    wanted = chosen(app.screen, source, names)
     if NAME in wanted and not names:
         del wanted[NAME]
         app.screen.note(
@@ -266,19 +264,19 @@ def bring_in(app: App, wanted: Mapping[str, ServerConfig], *, replace: bool = Fa
     from executor.mcp import variables_of, without_secrets
 
     there = entries_here()
-    chosen: dict[str, Any] = {}
+    copied: dict[str, Any] = {}
     taken = variables_of({name: entry for name, entry in there.items() if name not in wanted or not replace})
     for name, server in wanted.items():
         if name in there and not replace:
             app.screen.note(f"{name}: there is a server of this name already, which stays; --replace replaces it")
             continue
-        chosen[name], variables = without_secrets(name, server.entry, taken)
-        taken |= variables_of(chosen)
+        copied[name], variables = without_secrets(name, server.entry, taken)
+        taken |= variables_of(copied)
         for variable in variables:
             app.screen.note(f"{name}: a secret was not copied: set {variable} in the environment")
         for loss in server.lost:
             app.screen.note(f"{name}: {loss}")
-    usable = {name: entry for name, entry in chosen.items() if _is_usable(app, name, entry)}
+    usable = {name: entry for name, entry in copied.items() if _is_usable(app, name, entry)}
     if usable:
         _store(app, usable, replace=True, as_json=as_json)
     elif as_json:
@@ -291,28 +289,6 @@ def entries_here() -> dict[str, Any]:
         return _catalogue().entries()
     except ValueError as error:
         raise CliError(str(error)) from error
-
-
-def _of_source(source: str) -> dict[str, ServerConfig]:
-    """The servers of a host or file."""
-    from executor.mcp import HOSTS, files_of, load_file
-
-    files = files_of(source, Path.cwd()) if source in HOSTS else [Path(source).expanduser()]
-    if not files:
-        raise CliError(f"{source} has no file with servers here")
-    if source not in HOSTS and not files[0].exists():
-        raise CliError(f"{source!r} is neither a file nor one of {', '.join(HOSTS)}")
-    found: dict[str, ServerConfig] = {}
-    for path in files:
-        try:
-            servers = load_file(path, host=source if source in HOSTS else None).servers
-        except ValueError as error:
-            if len(files) == 1:
-                raise CliError(str(error)) from error
-            continue  # a project's file counts although the user's own has no servers
-        for server in servers:
-            found.setdefault(server.name, server)
-    return found
 
 
 def _is_usable(app: App, name: str, entry: Mapping[str, Any]) -> bool:

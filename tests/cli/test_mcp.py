@@ -315,7 +315,7 @@ def test_an_imported_project_keeps_its_folder_its_restrictions_and_says_what_is_
     document = {"mcpServers": servers, "mcp": {"excluded": ["off"]}}
     (project / ".gemini" / "settings.json").write_text(json.dumps(document))
     monkeypatch.chdir(project)
-    result = mcp("import", "gemini")
+    result = mcp("import", project / ".gemini" / "settings.json")
     assert result.exit_code == 0
     assert mcp.entries() == {
         "a": {
@@ -328,6 +328,25 @@ def test_an_imported_project_keeps_its_folder_its_restrictions_and_says_what_is_
     }
     assert "'trust' has no effect here" in result.stderr
     assert "off is left out: it is switched off" in result.stderr
+
+
+def test_what_came_with_a_project_is_imported_by_its_name_alone_and_in_no_place_of_ones_own(mcp, tmp_path, monkeypatch):
+    home, project = tmp_path / "home", tmp_path / "project"
+    for folder, servers in ((home, ["a", "b"]), (project, ["b", "c"])):
+        (folder / ".cursor").mkdir(parents=True)
+        entries = {name: {"command": f"{folder}/{name}"} for name in servers}
+        (folder / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(project)
+    result = mcp("import", "cursor")
+    assert result.exit_code == 0
+    assert {name: entry["command"] for name, entry in mcp.entries().items()} == {"a": f"{home}/a", "b": f"{home}/b"}
+    assert "c: " in result.stderr
+    assert "'toolexec mcp import cursor c'" in result.stderr
+    assert mcp("import", "cursor", "c").exit_code == 0
+    assert mcp.entries()["c"] == {"command": f"{project}/c", "cwd": str(project)}
+    monkeypatch.chdir(home)  # whose own file it is
+    assert mcp("import", "cursor").exit_code == 0
 
 
 def test_a_server_that_is_started_here_asks_nobody_to_log_in(mcp):
