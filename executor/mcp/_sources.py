@@ -94,7 +94,10 @@ def _files(config: Mapping[str, Any]) -> Iterator[Path]:
         raise ValueError(f"files is {named!r}: give a list of paths, or of hosts such as 'cursor'")
     for file in named:
         if "/" in file or "\\" in file or file.endswith((".json", ".toml", ".yaml", ".yml")):
-            yield _own(Path(file).expanduser())
+            path = Path(file).expanduser()
+            if not path.is_absolute():  # of a cloned project, it would run whatever that says
+                raise ValueError(f"files has {file!r}, which is another file in every folder: give its full path")
+            yield _own(path)
         else:
             yield from map(_own, files_of(file, None))
 

@@ -357,6 +357,8 @@ def test_a_broken_file_is_said_with_its_line_and_costs_only_its_servers(hosted, 
         ({"options": {"a": {"tools": {"b": {"trusted": 1}}}}}, "options.a.tools.b.trusted is 1"),
         ({"files": "cursor"}, "give a list of paths"),
         ({"files": ["word"]}, "'word' is no host that is known"),
+        ({"files": [".mcp.json"]}, "another file in every folder: give its full path"),
+        ({"files": ["./servers.toml"]}, "another file in every folder: give its full path"),
     ],
 )
 def test_a_wrong_configuration_is_refused_with_what_would_fit(config, problem):
