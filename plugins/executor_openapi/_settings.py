@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard, get_args
 from urllib.parse import urlsplit
 
@@ -187,7 +188,11 @@ def _one(name: object, table: object) -> Api:
         problem = "is no name for a service: use letters, digits, '_', '.' and '-'"
         return Api("", problem=str(_wrong(f"apis.{name}", problem)))
     try:
-        return Api.of(table, f"apis.{name}")
+        api = Api.of(table, f"apis.{name}")
+        if "://" not in api.document and not Path(api.document).expanduser().is_absolute():
+            # Of a cloned project, it would say where the secrets go.
+            raise _wrong(f"apis.{name}.document", "is another file in every folder: give its full path")
+        return api
     except ValueError as error:
         return Api("", problem=str(error))
 

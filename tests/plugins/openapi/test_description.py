@@ -162,6 +162,7 @@ def test_a_wrong_configuration_is_refused_with_what_would_fit(config, problem):
     [
         ({"apis": {"a b": {}}}, "is no name for a service"),
         ({"apis": {"a": {}}}, "document is missing"),
+        ({"apis": {"a": {"document": "api.json"}}}, "another file in every folder: give its full path"),
         ({"apis": {"a": {"document": "x", "sever": "y"}}}, "apis.a.sever is unknown: use document"),
         ({"apis": {"a": {"document": "x", "server": "h"}}}, "server is no http"),
         ({"apis": {"a": {"document": "x", "server": "http://u:p@h"}}}, "take them out"),
