@@ -12,6 +12,7 @@ import json
 import os
 import signal
 from collections import deque
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
@@ -160,7 +161,7 @@ class Program:
 
     async def __aenter__(self) -> Self:
         config = self._config
-        front, env = list[str](), _rooted(_inherited() | dict(config.env) | environment())
+        front, env = list[str](), _rooted(config, _inherited() | dict(config.env) | environment())
         if config.confine is not None:
             front, env = await anyio.to_thread.run_sync(_boxed, config, config.confine, env)
         mark_caller()  # it may be started to be listed, and is there when the first call comes
@@ -209,10 +210,18 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in found.items() if not value.startswith("()")}  # a function of an old bash
 
 
-def _rooted(env: dict[str, str]) -> dict[str, str]:
-    """*env*, of whose PATH what is relative has no say: any folder could otherwise bring the program of a server."""
+def _rooted(config: ServerConfig, env: dict[str, str]) -> dict[str, str]:
+    """
+    *env*, by which no folder that a server happens to start in says which program it is.
+
+    Of PATH what is relative has no say, nor is a module (``python -m NAME``) looked for there, unless the entry names
+    that folder.
+    """
     path = os.pathsep.join(filter(os.path.isabs, env.get("PATH", os.defpath).split(os.pathsep)))
-    return env | {"PATH": path or os.defpath}  # an empty one means the working folder
+    env = env | {"PATH": path or os.defpath}  # an empty one means the working folder
+    if config.cwd is None and "-m" in takewhile(lambda word: not word.endswith(".py"), config.args):
+        env.setdefault("PYTHONSAFEPATH", "1")
+    return env
 
 
 def _boxed(config: ServerConfig, name: ProfileName, env: dict[str, str]) -> tuple[list[str], dict[str, str]]:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -96,6 +97,16 @@ def test_a_name_is_no_program_of_whichever_folder_is_worked_in(bridge_to, tmp_pa
     with pytest.raises(BackendUnavailableError, match="there is no program 'planted'"):
         echo(bridge_to({"s": {"command": "planted"}}))
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["", "in the folder that the entry names"])
+def test_a_module_is_not_looked_for_in_whichever_folder_is_worked_in(bridge_to, tmp_path, monkeypatch, named):
+    (tmp_path / "planted.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    entry = {"command": sys.executable, "args": ["-X", "dev", "-m", "planted"]}
+    with pytest.raises(BackendUnavailableError):
+        echo(bridge_to({"s": {**entry, "cwd": str(tmp_path)} if named else entry}))
+    assert (tmp_path / "ran").exists() is named
 
 
 def test_a_server_that_may_not_be_run_says_so(bridge_to, tmp_path):
