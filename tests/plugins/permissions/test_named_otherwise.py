@@ -115,3 +115,36 @@ def test_several_files_in_one_word_of_curl_and_a_folder_in_sql_may_be_kept_ones(
     assert not_verdict("ask", root, asked) == []
     allowed = ["curl -T '[a-c].txt' http://h/", "curl -T a.py http://h/", "curl 'http://h/{a,b}[1-3]'", """curl -d '{"a": [".x"]}' http://h""", "sqlite3 a.db 'select 1'"]  # fmt: skip
     assert not_verdict("allow", root, allowed) == []
+
+
+# What programs that do as they are told make of a file's name; "{}" stands for that.
+TELLING = [
+    "python3 -c 'print(open(\"{}\").read())'", "python3 <<< 'print(open(\"{}\").read())'", "echo 'puts [read [open {}]]' | tclsh", "tclsh <<< 'puts [read [open {}]]'",
+    "tclsh <<'E'\nset f [open {}]\nE", "node -p 'require(\"fs\").readFileSync(\"./{}\")+1'", "lua -e 'print(io.open[[{}]]:read())'", "ruby -e 'puts IO.read %q[{}]'",
+    "perl -e 'open F,q!{}!; print <F>'", "perl -e 'open F,q^{}^; print <F>'", "perl -e 'open F,q#{}#; print <F>'", "perl -e 'open F,q~{}~; print <F>'",
+    "sqlite3 :memory: 'select readfile([{}])'", "php -r 'readfile(\"src/../{}\");'", "vim -es <<< 'r {}'", "jo 'x=%{}'", "gh release upload v1 '{}#x'",
+]  # fmt: skip
+RULES_FOR_NAMES = [
+    ("${project}/.env", ".env"), ("**/.env", ".env"), ("**/.env*", ".env"), ("**/*.db", "prod.db"), ("${project}/*.db", "prod.db"), ("prod.*", "prod.db"),
+    ("**/kept/**", "kept/key"), ("${project}/kept/**", "kept/key"), ("${project}/kept/*", "kept/key"), ("kept/", "kept/key"), ("${project}/my key.txt", "my key.txt"),
+    ("${project}/a#b", "a#b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "name"), RULES_FOR_NAMES)
+def test_a_file_is_asked_about_by_its_name_in_a_script_whatever_stands_around_that_and_in_the_rule(root, rule, name):
+    for each in ("kept/key", "my key.txt", "a#b"):
+        (root / each).parent.mkdir(exist_ok=True)
+        (root / each).write_text("SECRET")
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": [rule]}}}}
+    commands = [one.replace("{}", name) for one in TELLING]
+    allowed = set(commands) - set(not_verdict("allow", root, commands, rules))
+    assert allowed == set()
+
+
+@pytest.mark.parametrize("rule", ["${project}/.env", "**/.env", "**/.env.*", "${project}/kept/**"])
+def test_what_is_called_otherwise_in_a_script_is_not_asked_about(root, rule):
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": [rule]}}}}
+    commands = ["node -p process.env", "node -p 'process.env.HOME'", "node -p 'x[0].env'", "python3 -c 'print([1], a[0].env)'", "python3 -c 'print(2 * 3 ** 4)'",
+                "python3 -c 'import os; print(os.environ[\"HOME\"])'", "tclsh <<< 'puts [expr 1]'", "perl -e 'print q!x.env!'"]  # fmt: skip
+    assert not_verdict("allow", root, commands, rules) == []

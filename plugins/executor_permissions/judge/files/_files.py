@@ -40,7 +40,8 @@ _MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with 
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _STARTS_ANYHOW = frozenset("*?[")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
-_NO_NAME = re.compile(r"[\s/\"'`(){},;|&<>=$]+")  # between names of files, in whatever a word is made of
+# Between names of files, in whatever a word is made of; what follows a bracket at once is an attribute: "a[0].env".
+_NO_NAME = re.compile(r"(?:[\s/\"'`(){},;|&<>=$\[!^:@#%~]|\](?![\w.-]))+")
 
 
 class Operands:
@@ -114,12 +115,16 @@ class Operands:
 
     def told_in(self, text: str) -> Finding | None:
         """Whether a file is named in *text*, which a program may do as it says."""
-        names = set(_NO_NAME.split(text)) if self._rules.keeps_from_reading else ()
+        names = set(_NO_NAME.split(text)) if self._rules.keeps_from_reading else set[str]()
         every = "fsdir" in names  # SQLite's, of all that is in a folder
         for path, one in self._rules.roots.items():
-            if one.kept == "read" and (os.path.basename(path) in names or (every and self._links.exists(path))):
+            name = os.path.basename(path)
+            if one.kept == "read" and (
+                name in names or (every and self._links.exists(path)) or (name in text and _NO_NAME.search(name))
+            ):
                 return Finding("maybe", f"it may be about {path}, which a rule denies", one.rule)
-        return None
+        found = self._rules.named_among(names, every=every)
+        return found and Finding("maybe", f"it may be about {found.path}, which a rule denies", found.rule)
 
     def fed(self, words: list[str]) -> Finding | None:
         """Whether a program that shows, copies or writes files is given names that only the running shell knows."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import paths
-from executor_permissions.judge.paths._globs import STAR, TreeWildcard, escaped
+from executor_permissions.judge.paths._globs import STAR, TreeWildcard, Wildcard, escaped
 from executor_permissions.judge.paths._overlap import may_meet
 from executor_permissions.judge.paths._paths import Place
 from executor_permissions.judge.rules._rules import OWN_FILES, READING_TOOLS
@@ -51,7 +51,7 @@ class FileRules:
         roots: Files and folders, resolved and as they are written.
         patterns: Rules with a ``*``, each with what it is about: the path of that is a pattern.
         several: What may be about files of several names: those with a ``*``, and beginnings.
-        keeps_from_reading: Whether one of *roots* may be kept from whoever reads it.
+        keeps_from_reading: Whether a file may be kept from whoever reads it.
         usual: Some of the folders that neither a rule is about nor what is known of secrets; at most `_MOST_FREE`.
     """
 
@@ -61,6 +61,7 @@ class FileRules:
     keeps_from_reading: bool = False
     usual: set[str] = field(default_factory=set)
     _beginnings: list[Found] = field(default_factory=list)
+    _called: list[tuple[Wildcard, Found]] = field(default_factory=list)  # of *patterns*, by one name in each
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
     _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
@@ -73,6 +74,9 @@ class FileRules:
             self.patterns.append((rule, about))
             if rule.glob is not None:
                 self.several.append(Several(rule.glob, rule.root, about))
+            if kept == "read":
+                self._called.append((Wildcard.of(_telling_name(rule.pattern)), about))
+                self.keeps_from_reading = True
             self.usual.clear()
             return
         for path in (rule.root, rule.written):
@@ -171,10 +175,19 @@ class FileRules:
             self._compared = top, names, found
         return self._compared[2]
 
+    def named_among(self, names: set[str], *, every: bool) -> Found | None:
+        """A rule with a wildcard that keeps files of one of *names*, or *every* file, from whoever reads."""
+        return next((one for glob, one in self._called if every or any(map(glob.fits, names))), None)
+
     def may_become(self, pattern: str) -> list[Found]:
         """The rules about what a shell glob (absolute) may become."""
         found = [one for path, one in self.roots.items() if may_meet(pattern, path)]
         return found + [one for _, one in self.patterns if may_meet(pattern, one.path)]
+
+
+def _telling_name(pattern: str) -> str:
+    """The last name in *pattern* that is not any name: ``*.pem`` of ``**/*.pem``, and ``keys`` of ``keys/**``."""
+    return next((name for name in reversed(pattern.split("/")) if name.strip(STAR)), STAR)
 
 
 def _fold(path: str) -> str:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge.runs._runs import Run
 
-PARTING = re.compile(r"[\s\"'`(){},;|&<>=$]+")  # between the names of files in a text
+# Between the names of files in a text; what follows a bracket at once is an attribute: "a[0].env".
+PARTING = re.compile(r"(?:[\s\"'`(){},;|&<>=$\[!^]|\](?![\w.-]))+")
 _LISTED = frozenset("xargs parallel".split())  # what they are sent becomes operands
 # Whatever their tables say of their words, they do as their input says, or take it for names.
 _OBEYING = _LISTED | frozenset("make gmake gcc g++ cc c++ clang clang++".split())
