@@ -148,3 +148,22 @@ def test_what_is_called_otherwise_in_a_script_is_not_asked_about(root, rule):
     commands = ["node -p process.env", "node -p 'process.env.HOME'", "node -p 'x[0].env'", "python3 -c 'print([1], a[0].env)'", "python3 -c 'print(2 * 3 ** 4)'",
                 "python3 -c 'import os; print(os.environ[\"HOME\"])'", "tclsh <<< 'puts [expr 1]'", "perl -e 'print q!x.env!'"]  # fmt: skip
     assert not_verdict("allow", root, commands, rules) == []
+
+
+TAKING = [
+    "gzip -r {}", "gzip -9cr {}", "gzip --recursive -c {}", "gunzip -cr {}", "pigz -cr {}", "zstd -cr {}", "zstd -r {} -o x", "lz4 -r {}", "7zz a x {}", "lha a x {}",
+    "gtar cf x.tar {}", "jar cf x.jar {}", "jar --create --file x.jar {}", "genisoimage -o x {}", "mkisofs -o x {}", "shar {}", "duplicity {} file:///x",
+    "ugrep -. T {}", "ugrep -r T {}", "rga --hidden T {}", "rgrep T {}", "timeout 9 gzip -r {}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["${project}/kept/key", "**/key", "${project}/kept/"])
+def test_what_is_packed_or_searched_below_a_folder_is_asked_about_where_a_file_is_kept_in_it(root, rule):
+    (root / "kept").mkdir()
+    (root / "kept/key").write_text("SECRET")
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": [rule]}}}}
+    commands = [one.format(folder) for one in TAKING for folder in (".", "./", root, "src/..")]
+    assert set(commands) - set(not_verdict("allow", root, commands, rules)) == set()
+    free = [one.format("src") for one in TAKING if "grep -" not in one and "rga" not in one]
+    free += ["gzip -k src/b.py", "zstd --rm src/b.py", "gzip -cr src", "rgrep T src"]
+    assert not_verdict("allow", root, free, rules) == []

@@ -18,7 +18,10 @@ from executor_permissions.judge.runs._peel import parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COPYING = frozenset("cp tar bsdtar pax 7z 7za 7zr rar zip scp restic borg mksquashfs ditto".split())
+COPYING = frozenset(
+    "cp tar gtar bsdtar pax 7z 7za 7zr 7zz rar lha zip scp restic borg duplicity mksquashfs genisoimage mkisofs xorriso"
+    " ditto jar shar".split()
+)
 # Of programs with sub-commands: those that take a folder along, to a machine or a store. What an image is built of,
 # .dockerignore says.
 _SENDING = {
@@ -57,6 +60,7 @@ _MOST_PARTS = 20  # of an address
 _FETCHING = frozenset("wget wget2 curl".split())
 # They write a file of the name without its end, and some only if they are told to.
 _UNPACKING = frozenset("gzip gunzip pigz unpigz bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 uncompress".split())
+_BELOW = re.compile(r"-[a-zA-Z0-9]*r|--re")  # all that is in a folder
 _UNPACKS = re.compile(r"-[^-]*d|--(?:de|unc)")
 _PRINTS = re.compile(r"-[^-]*[ctl]|--(?:st|to-s|te|li)")
 _PACKED = re.compile(r"\.(?:gz|z|bz2?|xz|lzma|zst|lz4)\Z", re.IGNORECASE)
@@ -135,7 +139,8 @@ class Effect:
         if self.program == "git" and "mv" in self.words:
             self.words, self.program = self.words[self.words.index("mv") :], "mv"
         self._sends = _sends(inner)
-        self.moves = self.program in MOVING or self._sends
+        self._packs = self.program in _UNPACKING and any(map(_BELOW.match, self.words))
+        self.moves = self.program in MOVING or self._sends or self._packs
 
     def reads(self, word: str) -> bool:
         """Whether it only reads the file *word*."""
@@ -167,6 +172,8 @@ class Effect:
     def takes_elsewhere(self, word: str) -> bool:
         """Whether it copies or moves what is in the folder *word*, and does not only put something there."""
         words, program = self.words, self.program
+        if self._packs:
+            return True
         if program not in _TAKING_ELSEWHERE and not self._sends:
             return False
         if self._sends and word == words[-1] and _BUILDING.isdisjoint(words):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.rules._file_rules import FileRules
 
 _MOST_ENTRIES = 2000  # files that are looked at for one decision
-_SEARCHERS = frozenset({"rg", "ag", "ack"})  # they always search below folders
+_SEARCHERS = frozenset("rg ag ack ugrep ug rga ripgrep-all rgrep".split())  # they always search below folders
 _COMPARING = frozenset({"diff", "sdiff"})
 LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
 _NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
@@ -237,7 +237,7 @@ class _Search(NamedTuple):
             follows, deep = "--no-dereference" not in given, any(map(_RECURSIVE.match, given))
             return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known), deep=deep)
         follows = any(map(_FOLLOWING_TOO.match, given))
-        hidden = program == "ack" or any(map(_HIDDEN.match, given))
+        hidden = program in ("ack", "rgrep") or any(map(_HIDDEN.match, given))
         return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
 
     @classmethod
