@@ -121,7 +121,7 @@ def test_several_files_in_one_word_of_curl_and_a_folder_in_sql_may_be_kept_ones(
 TELLING = [
     "python3 -c 'print(open(\"{}\").read())'", "python3 <<< 'print(open(\"{}\").read())'", "echo 'puts [read [open {}]]' | tclsh", "tclsh <<< 'puts [read [open {}]]'",
     "tclsh <<'E'\nset f [open {}]\nE", "node -p 'require(\"fs\").readFileSync(\"./{}\")+1'", "lua -e 'print(io.open[[{}]]:read())'", "ruby -e 'puts IO.read %q[{}]'",
-    "perl -e 'open F,q!{}!; print <F>'", "perl -e 'open F,q^{}^; print <F>'", "perl -e 'open F,q#{}#; print <F>'", "perl -e 'open F,q~{}~; print <F>'",
+    "perl -e 'open F,q!{}!; print <F>'", "perl -e 'open F,q^{}^; print <F>'", "perl -e 'open F,q#{}#; print <F>'", "perl -e 'open F,q~{}~; print <F>'", "perl -e '@ARGV=qw+{}+;print<>'", "ruby -e 'puts IO.read %q\\{}\\'",
     "sqlite3 :memory: 'select readfile([{}])'", "php -r 'readfile(\"src/../{}\");'", "vim -es <<< 'r {}'", "jo 'x=%{}'", "gh release upload v1 '{}#x'",
 ]  # fmt: skip
 RULES_FOR_NAMES = [

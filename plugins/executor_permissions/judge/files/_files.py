@@ -41,7 +41,7 @@ _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a 
 _STARTS_ANYHOW = frozenset("*?[")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 # Between names of files, in whatever a word is made of; what follows a bracket at once is an attribute: "a[0].env".
-_NO_NAME = re.compile(r"(?:[\s/\"'`(){},;|&<>=$\[!^:@#%~]|\](?![\w.-]))+")
+_NO_NAME = re.compile(r"(?:[\s/\"'`(){},;|&<>=$\[!^:@#%~+\\]|\](?![\w.-]))+")
 
 
 class Operands:
