@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor import paths
-from executor_permissions.judge.paths._globs import STAR, TreeWildcard, Wildcard, escaped
+from executor_permissions.judge.paths._globs import STAR, Texts, TreeWildcard, Wildcard, escaped
 from executor_permissions.judge.paths._overlap import may_meet
 from executor_permissions.judge.paths._paths import Place
 from executor_permissions.judge.rules._rules import OWN_FILES, READING_TOOLS
@@ -177,7 +177,8 @@ class FileRules:
 
     def named_among(self, names: set[str], *, every: bool) -> Found | None:
         """A rule with a wildcard that keeps files of one of *names*, or *every* file, from whoever reads."""
-        return next((one for glob, one in self._called if every or any(map(glob.fits, names))), None)
+        texts = Texts.of(names)
+        return next((one for glob, one in self._called if every or texts.have(glob)), None)
 
     def may_become(self, pattern: str) -> list[Found]:
         """The rules about what a shell glob (absolute) may become."""
