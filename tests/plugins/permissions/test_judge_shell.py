@@ -3,6 +3,8 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import pytest
+
 from executor_permissions import Policy
 from executor_permissions.judge.rules._rules import Placeholders, shell_rule
 
@@ -227,6 +229,12 @@ def test_reasons_say_what_keeps_a_rule_from_covering():
         "": "it has no command",
     }.items():
         assert policy.decide("runCommand", {"command": command}).reason == reason
+
+
+@pytest.mark.parametrize(("value", "verdict"), [("$?", "allow"), ("1$?", "allow"), ("$((2+3))", "allow"), ("$?1", "allow")] + [(one, "ask") for one in ("b.txt$?", "$?b", "x$#", "a$((1))")])  # fmt: skip
+def test_a_word_with_a_number_in_it_is_a_number_only_if_nothing_else_is(value, verdict):
+    policy = Policy.from_dict({"whitelist": {"patterns": ["sed *"]}}, project_root="/proj", home="/home/me")
+    assert policy.decide("runCommand", {"command": f"sed -l {value} p"}).verdict == verdict
 
 
 def test_what_one_command_runs_is_followed_to_a_limit():

@@ -227,7 +227,9 @@ CHECKS: dict[str, Callable[[str], bool]] = {
 }
 # The names of files that a glob becomes are as good as any name that is written out; a number is known to be one.
 _FITS_GLOB = frozenset({"codepackage", "readawk", "testargument"})
-_FITS_NUMBER = frozenset({"buffer", "duration", "number", "readawk", "testargument"})
+_NUMBERS = frozenset({"buffer", "duration", "number"})
+_FITS_NUMBER = _NUMBERS | {"readawk", "testargument"}
+_MORE = re.compile(r"(?:\d|\$[?#$]|…)*[^\d$…]")  # of "x$?" and "$?x": there is a number in it, and it is none
 
 
 def fits(kind: str, value: str) -> bool:
@@ -241,4 +243,6 @@ def fits(kind: str, value: str) -> bool:
         return True
     if type(value) is Glob:
         return kind in _FITS_GLOB and check(value)
-    return type(value) is Number and kind in _FITS_NUMBER
+    if type(value) is not Number or (kind in _NUMBERS and _MORE.match(value)):
+        return False
+    return kind in _FITS_NUMBER
