@@ -1,5 +1,5 @@
 """
-What is shown, and where: results on stdout, everything else on stderr. The only module that knows rich.
+What is shown, and where: results on stdout, everything else on stderr.
 
 A tool's or model's text is never markup. On a terminal its control characters are made visible, because a terminal
 would act on them; in files and pipes it stays as it is.
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from executor.cli._errors import CliError, ExitCode, as_json
+from executor.cli._tables import has_rich, plain_table, rich_table
 from executor.jsontext import MAX_DEPTH, to_text
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Screen:
         """
         rows = [[_in_one_line(cell) for cell in row] for row in rows]
         rich = styled(sys.stdout) and has_rich()
-        write(sys.stdout, _line(_rich_table(headers, rows, whole) if rich else _plain_table(headers, rows)), safe=True)
+        write(sys.stdout, _line(rich_table(headers, rows, whole) if rich else plain_table(headers, rows)), safe=True)
 
     def output(self, chunk: str) -> None:
         """Show a piece of a tool's output as it comes."""
@@ -356,37 +357,6 @@ def _discard_from_now_on(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-
-
-def has_rich() -> bool:
-    """Whether tables and colours can be drawn."""
-    import importlib.util
-
-    return importlib.util.find_spec("rich") is not None
-
-
-def _rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str]) -> str:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    columns = (Column(header, overflow="fold" if header in whole else "ellipsis") for header in headers)
-    table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get()
-
-
-def _plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [headers, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
 
 
 def for_person(value: Any) -> str:

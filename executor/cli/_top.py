@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from executor.cli._app import App, Seconds, pass_app
-from executor.cli._render import has_rich, is_terminal, printable
+from executor.cli._render import is_terminal, printable
+from executor.cli._tables import has_rich
 from executor.cli._tasks import group, open_tasks
 from executor.errors import ToolExecutorError
 

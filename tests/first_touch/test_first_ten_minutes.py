@@ -260,7 +260,7 @@ def test_tasks_are_followed_watched_and_stopped(sit_down):
 
 
 def has_rich():
-    from executor.cli._render import has_rich as there
+    from executor.cli._tables import has_rich as there
 
     return there()
 
