@@ -115,7 +115,9 @@ def list_command(app: App, *, as_json: bool) -> None:
     elif not pending:
         app.screen.note("no question waits for an answer")
     else:
-        rows = [(one.id, one.tool, one.reason, _left(one), one.origin) for one in pending]
+        from executor.approval import visible
+
+        rows = [(one.id, visible(one.tool), visible(one.reason), _left(one), visible(one.origin)) for one in pending]
         app.screen.table(("QUESTION", "TOOL", "WHY", "LEFT", "ASKED BY"), rows)
 
 

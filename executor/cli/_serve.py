@@ -88,6 +88,8 @@ def command(
     """
     how = How(**options)
     _refuse_what_does_not_fit(how)
+    if yes and not (installed or removed):
+        raise CliError("--yes answers no question of a call: give it with --install or --uninstall")
     if shown or installed or removed:
         from executor.cli._serve_entry import change, entry_of
 

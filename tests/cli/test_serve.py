@@ -119,6 +119,7 @@ def test_the_entry_of_each_assistant_is_printed_in_its_form(serve, host):
         (("--install", "nobody"), "no assistant that is known"),
         (("--install", "cursor", "--uninstall", "cursor"), "give one of"),
         (("--uninstall", "cursor"), "no entry toolexec"),
+        (("--yes",), "--install"),
         (("--token-file", "x"), "--as NAME"),
         (("--install", "cursor", "--token-file", "x"), "--as NAME"),
         (("--print-config", "cursor", "--http"), "leave --http out"),

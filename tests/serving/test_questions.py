@@ -167,6 +167,7 @@ NEARLY = {
     "an error that is a word": '"error": "no"',
     "nested too deep": f'"result": {"[" * 100_000}{"]" * 100_000}',
     "no JSON": '"result": no',
+    "nothing, as of what is undefined in JavaScript": '"jsonrpc": "2.0"',
 }
 
 

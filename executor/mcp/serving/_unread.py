@@ -48,7 +48,8 @@ def _unread_answer(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_answer(told: dict[str, Any]) -> bool:
-    return "method" not in told and ("result" in told or "error" in told)
+    """With an id alone it is one, too: JSON leaves out a result that is undefined in JavaScript."""
+    return "method" not in told and ("result" in told or "error" in told or {"id"} <= told.keys() <= {"jsonrpc", "id"})
 
 
 def refusal(line: bytes, why: str = "This is no message of MCP") -> dict[str, Any] | None:
