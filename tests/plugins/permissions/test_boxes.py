@@ -142,6 +142,24 @@ def test_a_line_that_is_boxed_in_part_is_asked_about_and_has_the_box_of_that_par
     assert chosen("make && ./x", {"open": ["make *"]}, **lists) == ("ask", "project")
 
 
+def test_what_a_cd_into_the_project_leads_to_is_as_if_it_had_been_started_there(chosen, programs, project, monkeypatch):
+    confine = {"open": ["make *", "docker *", "./deploy *"]}
+    (project / "sub").mkdir()
+    (project / "out").symlink_to(project.parent)
+    for line in ("cd sub && make", "cd sub; docker ps && make", "(cd ./sub && make)", f"cd {project}/sub\nmake"):
+        assert chosen(line, confine) == ("allow", None), line
+    assert chosen("cd . && ./deploy x", confine) == ("allow", None)
+    assert chosen("cd sub && ./deploy x", confine) == ("allow", "project")
+    for line in ("cd .. && make", "cd / && make", "cd out && make", "cd ~ && make", "cd - && make", "cd -P sub && make",
+                 "cd sub && cd ../.. && make", "cd sub && ls && make"):  # fmt: skip
+        assert chosen(line, confine) == ("ask", "read"), line
+    for line in ("cd $x && make", "cd sub > x && make", "cd sub && make > x"):
+        assert chosen(line, confine) == ("ask", "project"), line
+    assert chosen("cd sub", confine) == ("allow", "read")
+    monkeypatch.setenv("CDPATH", "/srv")
+    assert chosen("cd sub && make", confine) == ("ask", "read")
+
+
 OTHERS = ("./{}", "/srv/x/{}", "PATH=. {}", "X=1 {}", "'{}'", "\\{}", "env {}", "exec {}", "$x{}", "{} --file x",
           "{} -f x", "{} SHELL=./x", "{} --eval=x")  # fmt: skip
 

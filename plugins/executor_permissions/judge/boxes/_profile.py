@@ -20,7 +20,7 @@ from executor_permissions.judge.boxes._walked import Walked
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import REMOTE, RUNNERS
 from executor_permissions.judge.paths._links import Links
-from executor_permissions.judge.paths._paths import Place
+from executor_permissions.judge.paths._paths import Place, under
 from executor_permissions.judge.rules._rules import shell_rule
 from executor_permissions.judge.runs._peel import parts_of
 from executor_permissions.judge.runs._unwrap import look_inside
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.rules._tokens import TokenPattern
     from executor_permissions.judge.rules._tool_rules import ShellRule
 
-# ruff: noqa: PTH112 -- text, as in _paths
+# ruff: noqa: PTH112, PTH118 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {
     "reader": "read",
     "builder": "project",
@@ -113,14 +113,29 @@ def _is_let(name: ProfileName, pattern: TokenPattern, part: Part, words: list[st
     return name != "open" or is_free(words)
 
 
-def _is_free(project: str, folder: str | None, words: Sequence[str]) -> bool:
+def _moved(parts: tuple[Part, ...], project: str, start: str) -> str | None:
+    """
+    The folder of the project that a ``cd`` in front of all else leads to; None: nothing does.
+
+    What stands behind it is run there as if it had been started there, and the shell itself runs nothing else.
+    """
+    if len(parts) < 2 or len(parts[0].words) != 2 or parts[0].text[:3] != "cd ":
+        return None
+    program, target = parts[0].words
+    if program != "cd" or type(target) is not str or target[:1] in ("-", "~", "+") or "CDPATH" in os.environ:
+        return None
+    folder = os.path.realpath(os.path.join(start, target))
+    return folder if under(folder, project) else None
+
+
+def _is_free(project: str, folders: Iterable[str], words: Sequence[str]) -> bool:
     """
     Whether a command may run in no box: no box can have put another program in the place of its own, or its path says
     that it may.
 
-    A relative path begins at the project's root, as those of rules do: from another *folder* it is another program.
+    A relative path begins at the project's root, as those of rules do: from other *folders* it is another program.
     """
-    at_root = folder is None or os.path.realpath(folder) == project
+    at_root = all(os.path.realpath(folder) == project for folder in folders)
     return all(
         program.startswith("/") or at_root if "/" in program else is_elsewhere(program, project)
         for program in _programs(words)
@@ -201,8 +216,10 @@ class Confinement:
         names: list[ProfileName] = []
         written: list[str] = []
         parts = tuple(parts)
-        is_free = partial(_is_free, self._places.project, folder)
-        for part in parts:
+        start = folder or self._places.project
+        moved = _moved(parts, self._places.project, start)
+        is_free = partial(_is_free, self._places.project, (start, moved or start))
+        for part in parts[moved is not None :]:
             if part.words[:1] == (_WRITTEN,):
                 if part.verdict == "allow" and part.rule is not None:
                     written.extend(map(os.path.realpath, part.words[1:]))
