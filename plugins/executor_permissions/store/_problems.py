@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from executor_permissions.store._load import Policy
     from executor_permissions.store._source import Source
 
-_FILLS = ("x", "", "1", "x ]", "https://x")  # what a "*" is tried with: one for "[ *", one for "url=**"
+_FILLS = ("x", "", "1", "x ]", "x ]]", "https://x")  # what a "*" is tried with: of "[ *", "[[ *", "url=**"
 _NO_WILD_TOOLS = "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
 _MAX_OTHERS = 8  # values of another argument that one is tried beside
 _DOES = {"blacklist": "forbids", "ask": "asks about", "whitelist": "allows"}

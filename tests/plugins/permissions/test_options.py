@@ -418,7 +418,7 @@ def leaves():
             pending.extend(([*path, sub], grammar.sub(sub)) for sub in grammar.subs or ())
 
 
-FREE = {"echo", "true", "false", ":", "test", "["}  # an option that nobody knows is a text for them
+FREE = {"echo", "true", "false", ":", "test", "[", "[["}  # an option that nobody knows is a text for them
 
 
 def open_leaves():

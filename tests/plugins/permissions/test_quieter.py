@@ -90,7 +90,10 @@ def test_what_is_handed_on_by_others_or_shown_is_asked(verdict):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("if [[ -f a && -d b ]]; then ls; fi", ": it has a [[ ]] test, which no rule can allow"),
+        (
+            "if [[ -f a && -d b ]]; then ls; fi",
+            ": it has a [[ ]] test that is not one of files or texts, which no rule can allow",
+        ),
         ("diff <(git show HEAD:a) b", ": it has a process substitution, which no rule can allow"),
         ("cat <<E\ntoday $(date)\nE", ": it has a here-document with expansions in it, which no rule can allow"),
         ('ls; echo "${x:=y}"', ": it has the expansion '${x:=y}', which no rule can allow"),

@@ -25,6 +25,7 @@ AGREED = [
     "x=1 y=\"$z\" a; x=$(b)",
     "export A=1 B; unset C; readonly D='x y'",
     "[ -f a -a ! $b = c ]; [ a ]; test a",
+    "[[ -f a ]] && [[ ! -d \"$b\" ]] > c; [[ $a == x* ]] || [[ a ]]; if [[ a -nt b ]]; then c; fi",
     "cat - <<'E' > f\n$(x)\n\nE\nb",
     "cat - <<E\nE",
     "a <<'E' && b\nx\nE\nc",
@@ -100,7 +101,7 @@ def test_nesting_that_the_callers_stack_has_no_room_for_is_too_deep(monkeypatch)
         understand("a")
 
 
-UNREADABLE = ["a (", "f() { a; }", "a=(1)", "a $((1<<2))", "[[ a ]]", "a <(b)", "a $'b'", "a ${b:=c}", "a ${b:-$c}", "a ${b/c/d}", "((a))", "coproc a", "a <<E\n$x\nE", "a[1]=2", "[ a && b ]"]  # fmt: skip
+UNREADABLE = ["a (", "f() { a; }", "a=(1)", "a $((1<<2))", "[[ a ]] b", "[[ a =~ b ]]", "a <(b)", "a $'b'", "a ${b:=c}", "a ${b:-$c}", "a ${b/c/d}", "((a))", "coproc a", "a <<E\n$x\nE", "a[1]=2", "[ a && b ]"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [*UNREADABLE, "a" + " | b" * 200 + " ("])

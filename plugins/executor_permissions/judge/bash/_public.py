@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge.bash._split_simple import ONE_SIDED_TESTS
 from executor_permissions.judge.bash._words import DEFINITE, Command, PublicWord, PublicWords
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _PLACEHOLDER = "\x00"  # a word that no rule spells out
 # They print their operands, or look at them as texts; they have no option that does more.
 _PRINTERS = frozenset("echo basename dirname true false : exit".split())
-_ONE_SIDED = frozenset("-n -z -f -d -e -s -r -w -x -L -h -b -c -p -S -O -G -N -k -u -g".split())
+_BRACKETS = (("[", "]"), ("[[", "]]"))
 _TWO_SIDED = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >".split())
 # What prints the names of files that are there, one for each line, and nothing else.
 _NAMES = re.compile(r"\$\((?:git ls-files|git diff --name-only|find|ls)(?: [A-Za-z0-9_./'\"*=-]*)*\)\Z")
@@ -51,13 +52,13 @@ def _printf(words: list[str]) -> bool:
 
 def _test(words: list[str]) -> bool:
     """Forms in which the operands are taken for texts, or for files that are only looked at, whatever they are."""
-    operands = words[1:-1] if words[0] == "[" and words[-1] == "]" else words[1:]
+    operands = words[1:-1] if (words[0], words[-1]) in _BRACKETS else words[1:]
     if operands[:1] == ["!"] and type(operands[0]) is str:
         operands = operands[1:]
     if any(type(word) is PublicWords for word in operands):
         return False
     if len(operands) == 2:
-        return type(operands[0]) is str and operands[0] in _ONE_SIDED
+        return type(operands[0]) is str and operands[0] in ONE_SIDED_TESTS
     return len(operands) == 3 and type(operands[1]) is str and operands[1] in _TWO_SIDED
 
 
@@ -80,6 +81,7 @@ def _are_names(word: str) -> bool:
 
 _HARMLESS: dict[str, Callable[[list[str]], bool]] = {
     "[": _test,
+    "[[": _test,
     "ls": _counts,
     "printf": _printf,
     "stat": _counts,

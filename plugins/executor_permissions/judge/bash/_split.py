@@ -27,7 +27,6 @@ _CASE_END = re.compile(r";;&?|;&")
 _PORTABLE = re.compile(r"-p(?=[ \t])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?=[ \t\n])")
 _REFUSED_WORDS = {
-    "[[": "it has a [[ ]] test",
     "function": "it defines a function",
     "select": "it has a menu",
     "coproc": "it starts a coprocess",
@@ -149,6 +148,8 @@ class _Splitter(SimpleSplitter):
             if self.text.startswith("(", self.at):
                 return self._compound("subshell", _Splitter.read_subshell)
             return self.simple()
+        if word == "[[":
+            return self.test()
         reader = _COMPOUNDS.get(word)
         if reader is None:
             self.refuse(_REFUSED_WORDS.get(word, f"it has {word!r} where a program should stand"))

@@ -2,6 +2,7 @@
 Simple commands, as the strict parser reads them: ``A=1 ls -l > out``, and the blanks and comments between their tokens.
 """
 
+# ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
 import re
@@ -38,6 +39,8 @@ _DASH_OR_DIGITS = frozenset("-0123456789")
 # What these do to how the rest is read nobody follows, but for the usual ways to stop at an error.
 _REREADING = frozenset({"alias", "shopt", "set"})
 BEFORE_SETTINGS = _REREADING | {"command", "builtin"}
+ONE_SIDED_TESTS = frozenset("-n -z -f -d -e -s -r -w -x -L -h -b -c -p -S -O -G -N -k -u -g".split())
+_TWO_SIDED_TESTS = frozenset("= == != -nt -ot -ef".split())
 _HARMLESS_SETTING = re.compile(r"[-+][eux]++o?\Z|[-+]o\Z|(?:pipefail|errexit|nounset|xtrace)\Z")
 
 
@@ -117,9 +120,34 @@ class SimpleSplitter(WordSplitter):
 
     def simple(self) -> Simple:
         """The simple command that begins here, up to what separates it from the next, or a comment."""
-        start = stop = self.at
+        return self._simple(self.at, [])
+
+    def test(self) -> Simple:
+        """
+        ``[[ -f a ]]``, of which only what every shell takes for words: dash looks for a program of that name.
+
+        So there is no operator of shells in it, none whose operands are arithmetic, in which bash runs what stands in
+        a subscript, and one test alone.
+        """
+        start = self.at
+        first = self.word("program")
+        self.skip_blanks()
+        command = self._simple(start, [first])
+        *words, last = command.words[1:] or command.words
+        written = [word.literal for word in words]
+        if written[:1] == ["!"]:
+            del written[0]
+        known = len(written) == 1 or (len(written) == 2 and written[0] in ONE_SIDED_TESTS)
+        known = known or (len(written) == 3 and written[1] in _TWO_SIDED_TESTS)
+        behind = all(redirect.span[0] > last.span[0] for redirect in command.redirects)
+        if not (known and behind and self.text[slice(*last.span)] == "]]" and "]]" not in written):
+            self.refuse("it has a [[ ]] test that is not one of files or texts")
+        return command
+
+    def _simple(self, start: int, words: list[Word]) -> Simple:
+        """What is left of a command that begins at *start* with *words*."""
+        stop = self.at
         assignments: list[Assignment] = []
-        words: list[Word] = []
         redirects: list[Redirect] = []
         while self.at < self.end:
             plain = PLAIN.match(self.text, self.at, self.end)

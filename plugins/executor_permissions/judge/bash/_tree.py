@@ -237,9 +237,9 @@ class _TreeReader:
                 self._waiting.append((child, depth))
 
     def test(self, node: Node, depth: int) -> None:
-        """``[ … ]`` is a tree of operators, of which none is more than a word to bash."""
+        """``[ … ]`` is a tree of operators, of which none is more than a word; so is what is read of ``[[ … ]]``."""
         first, *rest = node.children
-        if first.type != "[":
+        if first.type not in ("[", "[["):
             raise UnreadableTreeError(first.type)
         self._mark(first, "program", depth, "u")
         waiting = rest
@@ -247,7 +247,7 @@ class _TreeReader:
             child = waiting.pop()
             if child.type in ("binary_expression", "unary_expression", "ternary_expression"):
                 waiting.extend(child.children)
-            elif child.type == "]":
+            elif child.type in ("]", "]]"):
                 self._mark(child, "word", depth, "u")
             else:
                 self._word(child, "word", depth)

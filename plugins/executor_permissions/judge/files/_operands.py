@@ -32,7 +32,7 @@ WHOLE = re.compile(r"[^-=:,@%][^=:,@%]*\Z")  # no option, and no parts: it can b
 SETTLED = re.compile(rf"{WHOLE.pattern}|-(?:-[^=:,@]*|[^=:,@]?)\Z")  # or an option without a value: no path at all
 # Their operands are texts, and no files.
 TEXTS = frozenset(
-    "echo printf basename dirname true false : seq sleep exit break continue test [ read unset export whoami".split()
+    "echo printf basename dirname true false : seq sleep exit break continue test [ [[ read unset export whoami".split()
 )
 _SEARCHES = GREPS | AWKS | frozenset("rg ag ack sed jq yq".split())  # the first operand is a text
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")

@@ -34,7 +34,8 @@ _MOST_ENTRIES = 2000  # files that are looked at for one decision
 _SEARCHERS = frozenset("rg ag ack ugrep ug rga ripgrep-all rgrep".split())  # they always search below folders
 _COMPARING = frozenset({"diff", "sdiff"})
 LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
-_NAMING = frozenset("echo printf basename dirname true false test [ realpath readlink".split())  # takes names for names
+# They take names for names.
+_NAMING = frozenset("echo printf basename dirname true false test [ [[ realpath readlink".split())
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
 _FOLLOWING_TOO = re.compile(r"-[A-Za-z]*[Lf]|--fol")
 _GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")

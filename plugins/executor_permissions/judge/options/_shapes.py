@@ -12,6 +12,7 @@ from executor_permissions.judge.options._checks import MAKE_ARGUMENTS, fits
 from executor_permissions.judge.options._programs import PYTHON_FLAGS, is_safe_variable
 from executor_permissions.judge.options._tables import grammar_of, module_grammar
 from executor_permissions.judge.options._walk import NEVER, option_at, walk_plainly
+from executor_permissions.judge.paths._overlap import may_meet
 
 if TYPE_CHECKING:
     from executor_permissions.judge.options._entry import Grammar
@@ -24,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _LONGEST_LETTERS = len("-cp")
 _TAKES_CODE = re.compile(r"-[A-Za-z0-9]*[eEcr]\Z|-[eE].|--(?:eval|execute|expression|run|print|command)(?:=|\Z)")
 _TELL_ABOUT_THEMSELVES = frozenset({"--version", "-version", "-v", "-V", "--help", "-help", "-h"})
+_EVALUATES = ("-v", "-R")  # of tests
 _FROM_ELSEWHERE = ("/dev/", "/proc/")
 
 
@@ -73,13 +75,13 @@ def walk_export(walk: Walk, grammar: Grammar, at: int) -> None:
 
 
 def walk_test(walk: Walk, grammar: Grammar, at: int) -> None:
-    """``-v`` and ``-R`` run what is in a subscript."""
+    """``-v`` and ``-R`` run what is in a subscript: names of files are harmless where none of them can be these."""
     walk.grammar = grammar
     words = walk.words
     for i in range(at, len(words)):
-        if type(words[i]) is Unknown or type(words[i]) is Glob:
+        if type(words[i]) is Unknown or (type(words[i]) is Glob and any(may_meet(words[i], one) for one in _EVALUATES)):
             walk.ask(i)
-        elif words[i] in ("-v", "-R") and i + 1 < len(words) and not _NAME.match(words[i + 1]):
+        elif words[i] in _EVALUATES and i + 1 < len(words) and not _NAME.match(words[i + 1]):
             walk.ask(i + 1)
         elif i > at and words[i - 1] in ("-f", "-e", "-d", "-s", "-r", "-x", "-L", "-h"):
             walk.reads.append(words[i])

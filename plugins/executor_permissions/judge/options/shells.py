@@ -102,7 +102,7 @@ PROGRAMS: dict[str, Entry] = {
         "writer", "write*", "--version", manual="vim 9.0", traits="plus"
     ),
     "export declare typeset local readonly": Entry("writer", "", "-p -x", manual="bash 5.2", shape="export"),
-    "test [": Entry("reader", manual="bash 5.2", shape="test"),
+    "test [ [[": Entry("reader", manual="bash 5.2", shape="test"),
     "true false :": Entry("reader", manual="bash 5.2", traits="inert", shape="anything"),
     "cd pushd": Entry("reader", "read", "-L -P", manual="bash 5.2"),
     "popd dirs exit return break continue shift wait jobs fg bg": Entry(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._walk import Step
     from executor_permissions.judge.paths._links import Links
 
-_SILENT = frozenset("cd true : [ test set".split())
+_SILENT = frozenset("cd true : [ [[ test set".split())
 _PASSING = GREPS | frozenset("head tail sort uniq".split())  # lines of their input, as they are
 _LISTING = frozenset("rg git ls fd fdfind".split()) | GREPS  # names in the folder, in which a file may have any name
 # With these they do no more than that: others cut lines, or print something beside the names.

@@ -409,6 +409,8 @@ class Grammar:
                 f"while {one}; do {two}; break; done", f"until {one}; do {two}; break; done",
                 f"case {self.word(0)} in a|{self.word(0)}) {one};; *) {two};; esac",
                 f"[ {self.word(0)} {self.choice(['=', '!=', '-a'], TESTS)} {self.word(0)} ]",
+                f"[[ {self.word(0)} {self.choice(['=', '!=', '=='], TESTS)} {self.word(0)} ]]",
+                f"[[ {self.choice(['-f', '-n', '! -d'], TESTS)} {self.word(0)} ]]",
                 f"[ {self.word(0)} ]{self.choice([';', '&&'], ['', '#', '&', '#;', ' #'])}{one}",
             ]
         )  # fmt: skip
@@ -438,6 +440,7 @@ f"{program} {word} {self.pick.choice(['-oc', '-x', '-i', '-', 'x', 'c}'])}{self.
 f"{program} {self.pick.choice(['', '-delete', word])}{self.pick.choice(['$!', '$!', '$-', '$$', '$#', '$_', '$@'])}",
                 f"{program} <&-{word} {word}",
                 f"[ {word} ]{self.pick.choice(['#;', '#|', '>c ', '2', '#&'])}{other}",
+                f"[[ {self.pick.choice([word, '-f ' + word])} ]]{self.pick.choice(['>c ', ' ]]', '#', '; '])}{other}",
                 f"[ {word}{blank}{self.pick.choice(TESTS)}{blank}{word} ]",
                 f"echo \"$(cat <<'E'\nx\nE\n{program} {word}; {other})\"",
                 f"for i in $(cat <<'E'\nx\nE\n{program} {word}; {other}); do {program}; done",
