@@ -621,6 +621,30 @@ def test_an_untrusted_project_can_only_narrow(project):
         assert boxes.profile("read").env == ("MINE",)
 
 
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize(
+    ("own", "theirs", "profile"),
+    [
+        ({"default": "network"}, {"default": "read"}, "read"),
+        ({"default": "read"}, {"default": "open"}, "read"),
+        ({}, {"default": "open"}, "project"),
+        ({}, {"default": "read"}, "read"),
+        ({"default": "network"}, {"default": "auto"}, "network"),
+        ({"network": ["touch *"]}, {"default": "read"}, "network"),
+        (None, {"default": "open"}, "project"),
+        (None, {"default": "read"}, "read"),
+    ],
+)
+def test_a_projects_default_narrows_what_no_list_names(project, tmp_path, monkeypatch, own, theirs, trusted, profile):
+    for path, value in ((tmp_path / "own.json", own), (project_file(project), theirs)):
+        if value is not None:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps({"version": "1.2", "confine": value}))
+    monkeypatch.setattr("executor_permissions.store._load.user_file", lambda: tmp_path / "own.json")
+    policy = load_effective(None, project, state_dir=tmp_path / "state", is_trusted=lambda *_: trusted)
+    assert profile_of(policy, "touch /somewhere/else").name == profile
+
+
 OLDER = {"version": "1.1", "whitelist": {"patterns": ["foo *"]}}
 ADDED = {
     "nothing": lambda policy: policy,

@@ -287,7 +287,9 @@ class Confinement:
         """The box of a command that no grant is about."""
         if self.older:
             return _older(words)
-        name = self._default or of_words(words)
+        # What a project's file says of the rest can only narrow, trusted or not: it is not about single commands.
+        defaults: list[ProfileName] = [file.default for file in self._files[1:] if file.default is not None]
+        name: ProfileName = min([*defaults, self._default or of_words(words)], key=PROFILE_NAMES.index)
         for file in sorted(self._files, key=lambda file: not file.trusted):
             told = file.named(part, words, name, is_free)
             if told is not None:
