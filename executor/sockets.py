@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NOBODY", "listeners", "user_at"]
+__all__ = ["NOBODY", "is_strange", "listeners", "user_at"]
 
 NOBODY = -1
 """Instead of a user: there is no such socket any more."""
@@ -52,6 +52,22 @@ def user_at(there: tuple[str, int], here: tuple[str, int]) -> int | None:
             found = asked(there, here)
             return NOBODY if found is None else found
     return None
+
+
+def is_strange(client: tuple[str, int] | None, server: tuple[str, int | None] | None) -> bool:
+    """
+    Whether another user is at the other end of a connection, or nobody any more.
+
+    Args:
+        client: Address and port of the other end.
+        server: Those of this end.
+
+    False where the system does not say who it is.
+    """
+    if not client or not server or not server[1]:
+        return False
+    user = user_at(client, (server[0], server[1]))
+    return user is not None and user != os.getuid()
 
 
 def listeners(port: int) -> set[int]:

@@ -1,50 +1,51 @@
-"""The connections to the page: those of other users of the machine are closed, before they are listened to."""
+"""
+The connections to the page: those of other users of the machine are closed, before they are listened to, and those of
+this user's other programs never take the place of the page's own.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from executor.sockets import user_at
+from executor.sockets import is_strange
 
 if TYPE_CHECKING:
     import asyncio
 
-FIRST_WORDS = 10.0  # seconds for a connection to begin a request: each counts among those that there may be
+MOST_UNKNOWN = 100  # connections on which no session was shown yet; for one more the oldest is closed
+LET_IN = "let_in"  # in the state of a request: what is called once it has shown a session
+_numbers = itertools.count()
 
 
 class Connection(H11Protocol):
     """
-    A connection of this user, who has to say something on it.
+    A connection of this user, and one of few until a session was shown on it.
 
-    One of another user's, and one on which nothing is said, must not take the place of the page's own.
+    What the page asks without a session is answered in a moment, so it never has many of those. Programs that may not
+    ask for anything can hold as many as they like, at any point of a request: they keep those that came last.
+
+    Attributes:
+        number: In the order in which they came.
+        known: A session was shown.
     """
+
+    number: int
+    known: bool
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
         if is_strange(self.client, self.server):
             transport.abort()
-        else:
-            self.loop.call_later(FIRST_WORDS, self._hang_up)
+            return
+        self.number, self.known = next(_numbers), False
+        self.app_state = {**self.app_state, LET_IN: self._let_in}
+        others = cast("set[Connection]", self.connections)
+        unknown = [each for each in others if not each.transport.is_closing() and not each.known]
+        if len(unknown) > MOST_UNKNOWN:
+            min(unknown, key=lambda each: each.number).transport.abort()
 
-    def _hang_up(self) -> None:
-        if self.cycle is None:  # no request has begun
-            self.transport.abort()
-
-
-def is_strange(client: tuple[str, int] | None, server: tuple[str, int | None] | None) -> bool:
-    """
-    Whether another user is at the other end of a connection, or nobody any more.
-
-    Args:
-        client: Address and port of the other end.
-        server: Those of this end.
-
-    False where the system does not say who it is.
-    """
-    if not client or not server or not server[1]:
-        return False
-    user = user_at(client, (server[0], server[1]))
-    return user is not None and user != os.getuid()
+    def _let_in(self) -> None:
+        self.known = True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from executor_console._connection import LET_IN
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -86,8 +88,10 @@ class Guard:
             return 415, "the body has to be application/json"
         if post and not 0 <= headers.length <= MAX_BODY:
             return 413, f"the body has to say its length, of at most {MAX_BODY} bytes"
-        if api and scope["path"] != OPEN and not self._sessions.knows(headers.one("authorization")):
-            return 401, "this session has ended: open the page anew by 'toolexec console'"
+        if api and scope["path"] != OPEN:
+            if not self._sessions.knows(headers.one("authorization")):
+                return 401, "this session has ended: open the page anew by 'toolexec console'"
+            scope["state"][LET_IN]()
         return None
 
 

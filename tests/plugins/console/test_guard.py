@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -188,6 +189,39 @@ def test_another_user_takes_no_connection_from_the_page(console):
         assert held.stdout.readline() == b"here\n"
         assert client.post("grants")[0] == 200
         held.stdin.close()
+
+
+BEGUN = {
+    "nothing": (b"",),
+    "half a header": (b"POST /api/gra",),
+    "half a body": (
+        (
+            b"POST /api/session HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+        ),
+    ),
+    "a second request": (b"GET /icon.svg HTTP/1.1\r\nHost: {host}\r\n\r\n", b"G"),
+}
+
+
+@pytest.mark.parametrize("said", BEGUN)
+def test_who_has_no_session_takes_no_connection_from_the_page_however_far_they_came(console, said):
+    client = Client(console())
+    events = client.events()
+    next(events)
+    first, *rest = (each.replace(b"{host}", client.host.encode()) for each in BEGUN[said])
+    kept = []
+    for _ in range(MAX_CONNECTIONS + 10):
+        kept.append(socket.create_connection(("127.0.0.1", int(client.host.partition(":")[2])), timeout=30))
+        kept[-1].sendall(first)
+        for more in rest:
+            assert kept[-1].recv(1000)  # the answer
+            kept[-1].sendall(more)
+    assert client.post("grants")[0] == 200
+    assert client.post("follow", {"page": "x", "id": "x"})[0] == 200
+    events.close()
+    for each in kept:
+        each.close()
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"code":' * 100_000, b'{"code": "\xff"}', b"{", b"NaN", b"[]"])
