@@ -232,6 +232,8 @@ class _Connections:
             raise OutcomeUnknownError(f"{told}. Whether the request was carried out is not known") from None
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+        from http.cookiejar import CookieJar, DefaultCookiePolicy
+
         import httpx2
 
         if self._client is None or self._client[0] is not loop:  # in the child of a fork the loop is another one
@@ -239,7 +241,12 @@ class _Connections:
             # does not answer would have the calls of all others wait for one. What was idle for a while is not used
             # again: many servers close it after 5 seconds, and a request on one that is just being closed is lost.
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS)
-            client = http_client(httpx2.AsyncClient, timeout=None, follow_redirects=False, limits=limits)
+            # And no cookies, which know no ports: one service would be told those of another on this machine or in its
+            # domain, and one call who the one before it was.
+            cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+            client = http_client(
+                httpx2.AsyncClient, timeout=None, follow_redirects=False, limits=limits, cookies=cookies
+            )
             self._client = loop, client
             self._tokens = Tokens()
         return self._client[1]
