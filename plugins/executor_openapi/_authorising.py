@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor_openapi._answer import body_of, json_of
-from executor_openapi._reading import shown
+from executor_openapi._reading import shown, where_tokens_are
 from executor_openapi._settings import UnsetVariableError, variable
 
 if TYPE_CHECKING:
@@ -28,12 +28,16 @@ MOST_SECONDS = 86400  # of any token: what it says may be no time at all
 MAX_ANSWER = 1 << 20  # bytes that are read of the answer with the token
 
 
-def auths_of(operation: Operation, api: Api, schemes: Mapping[str, Scheme]) -> list[Auth]:
+def auths_of(operation: Operation, api: Api, schemes: Mapping[str, Scheme], server: str) -> list[Auth]:
     """
     All that a request has to say.
 
+    Args:
+        server: Where the service is.
+
     Raises:
         BackendUnavailableError: The operation wants something that is not configured, although other schemes are.
+        DocumentError: Its token would be asked for where no secret may be sent.
     """
     found = list(api.auth)
     if not api.security or not operation.security:
@@ -47,14 +51,15 @@ def auths_of(operation: Operation, api: Api, schemes: Mapping[str, Scheme]) -> l
     # Where several would do, the one whose secrets are there; its error names the missing one otherwise.
     is_set = [way for way in ready if way and all(os.environ.get(api.security[name].env) for name in way)]
     for way in (is_set or ready)[:1]:
-        found += [_concrete(schemes[name], api.security[name]) for name in way]
+        found += [_concrete(schemes[name], api.security[name], api, server) for name in way]
     return found
 
 
-def _concrete(scheme: Scheme, auth: Auth) -> Auth:
+def _concrete(scheme: Scheme, auth: Auth, api: Api, server: str) -> Auth:
     if scheme.kind == "oauth2" and auth.client_id:
         scopes = auth.scopes or scheme.scopes
-        return replace(auth, kind="oauth2", token_url=auth.token_url or scheme.token_url, scopes=scopes)
+        token_url = auth.token_url or where_tokens_are(api, server, scheme.token_url)
+        return replace(auth, kind="oauth2", token_url=token_url, scopes=scopes)
     return replace(auth, kind="bearer" if scheme.kind == "oauth2" else scheme.kind, name=scheme.name)
 
 

@@ -141,8 +141,8 @@ class OpenAPIProvider:
         call = current_call()
         remaining = call.remaining if call is not None else None
         timeout = service.api.timeout if remaining is None else remaining
-        auth = auths_of(operation, service.api, service.schemes)
         try:
+            auth = auths_of(operation, service.api, service.schemes, service.server)
             server = where_of(service.api, service.server, operation)
         except DocumentError as error:
             raise ExecutionError(f"{provider_id}:{tool_id}: {error}") from error

@@ -119,15 +119,30 @@ def where(api: Api, found: Described) -> str:
 
 
 def where_of(api: Api, server: str, operation: Operation) -> str:
-    """Where one operation is; a place of its own counts only where the description, a file, may say where calls go."""
-    told = operation.server
-    if told is None or api.server is not None:
+    """Where one operation is; see `_own_place`."""
+    if operation.server is None or api.server is not None:
         return server
+    return _own_place(api, server, operation.server, "this operation is", "`server`")
+
+
+def where_tokens_are(api: Api, server: str, told: str) -> str:
+    """Where client credentials are exchanged for a token, as a scheme of the description says; see `_own_place`."""
+    return _own_place(api, server, told, "tokens are given", "`token_url`")
+
+
+def _own_place(api: Api, server: str, told: str, what: str, setting: str) -> str:
+    """
+    A place that the description names beside the service's; one elsewhere counts only where the description, a file,
+    may say where calls and secrets go.
+
+    Raises:
+        DocumentError: It may not.
+    """
     there = _joined(f"{server.rstrip('/')}/", told)
     same = urlsplit(there)[:2] == urlsplit(server)[:2]
     if same or ("://" not in api.document and urlsplit(there).scheme == "https"):
         return there
-    raise DocumentError(f"it says that this operation is at {there}: configure that as `server` if it is meant")
+    raise DocumentError(f"it says that {what} at {there}: configure that as {setting} if it is meant")
 
 
 def _joined(base: str, told: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.parser
 import email.policy
 import json
@@ -36,11 +37,13 @@ class Echo:
         )
 
     async def any(self, request):
+        if request.url.path == "/api.json":
+            return JSONResponse(self.description)
         self.seen.append(request)
         request.sent = await request.body()
         if self.valid and request.headers.get("authorization") not in self.valid:
             return JSONResponse({"error": "who are you?"}, 401)
-        return JSONResponse({})
+        return JSONResponse({}, headers={"Set-Cookie": "session=s-1; Path=/"})
 
     async def told(self, request):
         return JSONResponse([1], headers={"Link": "<next>", "X-Left": "3"})
@@ -317,6 +320,50 @@ def test_client_credentials_are_exchanged_once_and_again_when_the_token_is_refus
     service.call_tool("s", "do", {})
     assert len(echo.tokens) == 2
     assert echo.seen[-1].headers["authorization"] == "Bearer token-2"
+
+
+@pytest.mark.parametrize(
+    "place", ["http://tokens.example/t", "//tokens.example/t", "http://127.0.0.1:1/t", "file:///t"]
+)
+def test_no_description_sends_a_secret_in_the_clear_to_another_place(service_of, echo, monkeypatch, place):
+    monkeypatch.setenv("APP", "s-1")
+    flow = {"clientCredentials": {"tokenUrl": place, "scopes": {}}}
+    service = service_of(
+        {"/": get(security=[{"oauth": []}])},
+        {"security": {"oauth": {"env": "APP", "client_id": "APP"}}},
+        components={"securitySchemes": {"oauth": {"type": "oauth2", "flows": flow}}},
+    )
+    with pytest.raises(ExecutionError, match=r"configure that as `token_url`|no request can go"):
+        service.call_tool("s", "do", {})
+    assert (echo.seen, echo.tokens) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("place", "told"), [("https://tokens.example/t", "error"), ("/token", "token"), ("token", "token")]
+)
+def test_a_description_that_was_fetched_sends_a_secret_nowhere_else(echo, tmp_path, monkeypatch, place, told):
+    monkeypatch.setenv("APP", "s-1")
+    flow = {"clientCredentials": {"tokenUrl": place, "scopes": {}}}
+    echo.description = {
+        "openapi": "3.1.0",
+        "paths": {"/": get(security=[{"oauth": []}])},
+        "components": {"securitySchemes": {"oauth": {"type": "oauth2", "flows": flow}}},
+    }
+    api = Api.of({"document": f"{echo.url}/api.json", "security": {"oauth": {"env": "APP", "client_id": "APP"}}})
+    with contextlib.closing(OpenAPIProvider({"s": api}, cache=None)) as service:
+        if told == "error":
+            with pytest.raises(ExecutionError, match="configure that as `token_url` if it is meant"):
+                service.call_tool("s", "do", {})
+        else:
+            service.call_tool("s", "do", {})
+    assert len(echo.tokens) == (told != "error")
+
+
+def test_no_cookie_of_a_service_is_sent_anywhere(service_of, echo):
+    service = service_of({"/bake": get()})
+    for _ in range(2):
+        service.call_tool("s", "do", {})
+    assert [request.headers.get("cookie") for request in echo.seen] == [None, None]
 
 
 def test_an_answer_that_misses_its_schema_is_a_success_with_a_warning(echo, tmp_path):
