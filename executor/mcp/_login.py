@@ -15,6 +15,7 @@ from executor.errors import BackendUnavailableError
 from executor.httpclient import http_client
 from executor.mcp._http import as_bytes
 from executor.mcp._oauth import Login, Storage
+from executor.sockets import is_strange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,10 @@ async def _login(config: ServerConfig, send: Callable[[str], object], timeout: f
     state: list[str] = []  # of the page that the person was sent to
 
     async def arrived(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The page's address, state included, stands among the arguments of the browser, which other users can read.
+        if is_strange(writer.get_extra_info("peername"), writer.get_extra_info("sockname")):
+            writer.close()
+            return
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
             line = (await reader.readuntil(b"\r\n")).decode("latin-1")
             status, text = _heard(line.split(" ")[1], answered, state)

@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import importlib.util
 import json
+import os
 import secrets
 import stat
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -221,6 +224,40 @@ def test_an_answer_to_another_question_is_refused_and_the_right_one_still_awaite
 
     assert login(world.config, confuse)
     assert refused == [404, 404, 404]
+    assert echo(world.config) == "hello"
+
+
+STRANGER = """
+import os, socket, sys
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+calling = socket.socket()
+calling.connect(("127.0.0.1", int(sys.argv[1])))
+try:
+    calling.sendall(b"GET " + sys.argv[2].encode() + b" HTTP/1.1\\r\\n\\r\\n")
+    print(calling.recv(100))
+except ConnectionError:
+    print(b"")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user")
+def test_another_user_who_has_read_the_address_of_the_page_answers_nothing(world):
+    told = []
+
+    def overheard(url):
+        asked = parse_qs(urlsplit(url).query)
+        port = str(urlsplit(asked["redirect_uri"][0]).port)
+
+        def visit():
+            for answer in (f"code=x&state={asked['state'][0]}", "error=no"):
+                words = [sys.executable, "-c", STRANGER, port, f"/callback?{answer}"]
+                told.append(subprocess.run(words, stdout=subprocess.PIPE, check=False).stdout)
+            browser(url)
+
+        threading.Thread(target=visit, daemon=True).start()
+
+    assert login(world.config, overheard)
+    assert told == [b"b''\n"] * 2
     assert echo(world.config) == "hello"
 
 
