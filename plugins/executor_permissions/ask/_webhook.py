@@ -56,7 +56,7 @@ class WebhookChannel(InTurn):
         headers = {**self._headers, "Content-Type": "application/json", SIGNATURE: self._sign(body)}
         request = urllib.request.Request(self._endpoint, body, headers)  # noqa: S310 -- http only, see make_channel
         try:
-            reply = _opener().open(request, timeout=self._timeout)
+            reply = _opener(self._endpoint).open(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             error.close()  # it holds the connection
             raise
@@ -69,11 +69,14 @@ class WebhookChannel(InTurn):
         return understood(json.loads(data), approval)
 
 
-def _opener() -> Any:
+def _opener(endpoint: str) -> Any:
+    import urllib.parse
     import urllib.request
 
     class _NoRedirect(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_args: Any) -> None:
             return None
 
-    return urllib.request.build_opener(_NoRedirect)
+    # A proxy would be told what is for a service on this machine, and could not reach it.
+    here = urllib.parse.urlsplit(endpoint).hostname in ("localhost", "127.0.0.1", "::1")
+    return urllib.request.build_opener(_NoRedirect, *([urllib.request.ProxyHandler({})] if here else []))

@@ -540,6 +540,15 @@ def test_a_webhook_believes_signed_replies_to_its_own_question_only(service, mak
     assert signature == "sha256=" + hmac.new(b"secret", body, hashlib.sha256).hexdigest()
 
 
+def test_no_proxy_is_told_what_a_webhook_on_this_machine_is_asked(service, monkeypatch):
+    address, reply, seen = service
+    reply["make"] = lambda q: signed({"request_id": q["request_id"], "digest": q["digest"], "decision": "yes"})
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert ask(WebhookChannel(address, "secret", {}, 5)).word == "yes"
+    assert len(seen) == 1
+
+
 def test_a_channel_that_fails_is_a_denial(tmp_path):
     class Broken:
         def ask(self, approval, answer):
