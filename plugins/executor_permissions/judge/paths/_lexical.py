@@ -31,6 +31,16 @@ def _words_pattern(words: frozenset[str]) -> re.Pattern[str]:
     return re.compile(r"(?<![\w.-])(?:" + "|".join(map(re.escape, sorted(words))) + r")(?![\w-])")
 
 
+@lru_cache(maxsize=64)
+def _letters_pattern(words: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(words))))
+
+
+def holds(text: str, words: frozenset[str]) -> bool:
+    """Whether one of *words* occurs in *text*, be it within another word: if not, nothing in it can mean one."""
+    return _letters_pattern(words).search(text) is not None
+
+
 def mentions(text: str, words: frozenset[str]) -> str | None:
     """The first of *words* that occurs in *text* as a word of its own, or None."""
     if not words:

@@ -16,7 +16,7 @@ from executor_permissions.judge.paths import _lexical
 from executor_permissions.judge.runs._unwrap import look_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from executor_permissions.judge.bash._walk import Step
     from executor_permissions.judge.runs._runs import Run
@@ -25,7 +25,6 @@ _MOST_WORDS = 20_000  # of commands that are in others
 _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
 _OBEYING = _programs.SHELLS | {".", "source"}
-_PARTED = re.compile(r"[^\w.:@%+,~-]")  # a word that may hold a name
 _TEXT = re.compile(r"[^\w./=:@%+,~\[\]-]")  # one that is more than a name, a path, an option or a list: code
 
 
@@ -40,14 +39,12 @@ def hidden_in(
         programs: Those that rules to deny, or to ask, are about.
         in_order: Whether no command runs before one that is written in front of it.
     """
-    writes = not in_order and any(
-        _writes(one) for step, runs in judged for one, surely in _all_of(step, runs) if surely
-    )
-    named = False
+    every = [(step.command, _all_of(step, runs)) for step, runs in judged]
+    writes = not in_order and any(surely and _writes(one) for _, ones in every for one, surely in ones)
+    before: list[Command] = []
     left = _MOST_WORDS
-    for step, runs in judged:
-        command = step.command
-        for one, surely in _all_of(step, runs):
+    for command, ones in every:
+        for one, surely in ones:
             left -= len(one.words)
             if left < 0 and one is not command:
                 return "it runs more than is looked at"
@@ -55,43 +52,54 @@ def hidden_in(
             found = _sets(one) if one.assignments else None
             if one.program in _EXPORTING:
                 found = found or _exports(one)
-            found = found or (_runs_what_it_wrote(one, named=named) if writes else None)
+            found = found or (_runs_what_it_wrote(one, before, programs) if writes else None)
             found = found or _names_one_of(one, text, programs)
             if found is not None:
                 return found
-        named = named or _lexical.mentions("\n".join([*command.words[1:], command.body or ""]), programs) is not None
+        before.append(command)
     return None
 
 
-def _all_of(step: Step, runs: Sequence[Run]) -> Iterator[tuple[Command, bool]]:
+def _all_of(step: Step, runs: Sequence[Run]) -> Sequence[tuple[Command, bool]]:
     """
     The command of *step*, and what it runs: ``timeout 5 awk …`` hides what awk does.
 
     Each with whether it is written as a command, there or in a script that surely runs, and not among words of another.
     """
     command = step.command
-    yield command, True
+    found = [(command, True)]
     for run in runs:
+        if run.step is None and run.words is command.words:
+            continue  # that is it, as of nearly every command
         inner = command
         if run.step is not None:
             inner = run.step.command
-            yield inner, run.certain
+            found.append((inner, run.certain))
         if run.words != inner.words and run.words:
-            yield Command(run.words, inner.text, stdin=inner.stdin, body=inner.body), False
+            found.append((Command(run.words, inner.text, stdin=inner.stdin, body=inner.body), False))
+    return found
 
 
 def _writes(command: Command) -> bool:
-    return command.program in _programs.WRITERS or any(redirect.writes for redirect in command.redirects)
+    if command.program in _programs.WRITERS:
+        return True
+    return bool(command.redirects) and any(redirect.writes for redirect in command.redirects)
 
 
-def _runs_what_it_wrote(command: Command, *, named: bool) -> str | None:
-    """``echo … > x; sh x`` runs what the command itself wrote; *named*: such a program was in what it may be."""
+def _runs_what_it_wrote(command: Command, before: Sequence[Command], programs: frozenset[str]) -> str | None:
+    """``echo … > x; sh x`` runs what the command itself wrote, of *programs* if *before* it one was named there."""
     program = command.program
     by_path = bool(command.words) and "/" in command.words[0]
     obeys = program in _OBEYING and not _read_by_themselves(command)
-    if by_path or obeys or (named and program in _programs.INTERPRETERS):
+    if by_path or obeys or (program in _programs.INTERPRETERS and _is_named_in(before, programs)):
         return "it may run what it has just written"
     return None
+
+
+def _is_named_in(commands: Sequence[Command], programs: frozenset[str]) -> bool:
+    """Whether one of *programs* is named in what one of *commands* is given."""
+    texts = ("\n".join([*one.words[1:], one.body or ""]) for one in commands)
+    return any(_lexical.mentions(text, programs) is not None for text in texts)
 
 
 def _sets(command: Command) -> str | None:
@@ -122,8 +130,8 @@ def _names_one_of(command: Command, text: str, programs: frozenset[str]) -> str 
         quiet = _runs_nothing(command) and not takes_commands(command.words)
         return None if quiet else f"{program} may run what it is sent"
     given = command.words[1:]
-    if programs.isdisjoint(given) and not any(map(_PARTED.search, given)):
-        return None
+    if not _lexical.holds(" ".join(given), programs):
+        return None  # as nearly every command
     for at, word in enumerate(given, 1):
         name = word.rpartition("/")[2].rpartition("=")[2]
         if name not in programs and not (_TEXT.search(word) and _mentions(word, program, programs)):
