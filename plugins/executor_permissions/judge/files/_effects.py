@@ -13,7 +13,7 @@ from executor_permissions.judge.files._made_links import MAKING_LINKS
 from executor_permissions.judge.files._places import PLACING, names_in_targets
 from executor_permissions.judge.options import kind_of, only_reads, walk
 from executor_permissions.judge.options._programs import GREPS
-from executor_permissions.judge.runs._peel import parts_of
+from executor_permissions.judge.runs._peel import innermost, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,14 +99,8 @@ def _copied_from_afar(words: list[str]) -> list[str]:
     return [f"{target}/{one.rpartition('/')[2]}" for one in sources if ":" in one and "/" in one and ":" not in target]
 
 
-def affects_further_names(command: Command) -> bool:
-    """Whether *command* does something to files besides those that it names: what is in them, what it calls so."""
-    parts = parts_of(command)
-    return affects_by_itself(parts[-1] if parts else command)
-
-
 def affects_by_itself(command: Command) -> bool:
-    """The same of *command* alone, and not of what that runs."""
+    """Whether *command*, and not what it runs, does something to files besides those that it names: what is in them."""
     return command.program in _FURTHER or _sends(command) or (command.program == "git" and "mv" in command.words)
 
 
@@ -132,8 +126,7 @@ class Effect:
     _follows: bool | None = None
 
     def __init__(self, command: Command) -> None:
-        parts = parts_of(command)
-        inner = parts[-1] if parts else command
+        inner = innermost(command)
         self._command = command
         self.words, self.program = inner.words, inner.program
         if self.program == "git" and "mv" in self.words:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number, PublicWords
-from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_further_names
+from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_by_itself
 from executor_permissions.judge.files._findings import Finding, finding_of, may_be_worse, softened, worse
 from executor_permissions.judge.files._operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge.files._search import Searches
@@ -26,6 +26,7 @@ from executor_permissions.judge.paths._globbed import WILDCARD
 from executor_permissions.judge.paths._overlap import may_meet
 from executor_permissions.judge.paths._paths import LONGEST_PATH, Place, UnclearPathError
 from executor_permissions.judge.paths._secrets import is_secret, may_be_secret, secret_places
+from executor_permissions.judge.runs._peel import innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,8 +84,9 @@ class Operands:
         if program in TEXTS and not self.lists_names:
             return None
         words, worst = looked_at(program, command.words), None
-        unpacked = kept_in(command, folders, self._rules, self._links, plain=not (changed or linked))
-        if changed or linked or unpacked or affects_further_names(command) or not self._are_usual(words, folders):
+        inner = innermost(command)
+        unpacked = kept_in(inner, folders, self._rules, self._links, plain=not (changed or linked))
+        if changed or linked or unpacked or affects_by_itself(inner) or not self._are_usual(words, folders):
             effect = Effect(command)
             made = effect.makes()
             worst = self._options_listed(command.words, folders, changed=changed)

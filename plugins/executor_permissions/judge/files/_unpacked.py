@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.options._unpacks import UNPACKERS, Unpacked, patches_of_git, unpacked_by
 from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
-from executor_permissions.judge.runs._peel import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,13 +32,12 @@ def kept_in(command: Command, folders: Folders, rules: FileRules, links: Links, 
     Those of the files that come out of what *command* unpacks in one of *folders* that *rules* are about.
 
     Args:
+        command: The `innermost` one.
         plain: Whether no command before has made files, so that what is there now is what will be read.
 
     Returns:
         Their absolute paths; None if it is a patch for git that cannot be looked at. Of others `Destinations` says so.
     """
-    inner = parts_of(command)
-    command = inner[-1] if inner else command
     of_git = command.program == "git"
     if not of_git and command.program not in UNPACKERS:
         return []

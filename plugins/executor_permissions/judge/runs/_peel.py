@@ -48,6 +48,12 @@ def peeled(command: Command) -> Command | None:
     return parts[0] if len(parts) == 1 else None
 
 
+def innermost(command: Command) -> Command:
+    """What *command* does its work by: the last of its `parts_of`, or itself."""
+    parts = parts_of(command)
+    return parts[-1] if parts else command
+
+
 def parts_of(command: Command) -> Sequence[Command]:
     """The commands that must all be covered in place of *command*, which does not change any more; none if none do."""
     if command.parts is None:
