@@ -9,7 +9,7 @@ import pytest
 
 from executor_permissions import Policy
 from executor_permissions.judge.paths._links import Links
-from executor_permissions.judge.paths._paths import Place
+from executor_permissions.judge.paths._paths import PathRule, Place
 from executor_permissions.judge.rules._file_rules import FileRules
 
 ENV = {"whitelist": {"patterns": ["grep *", "rg *", "ack *", "ag *", "diff *", "git *", "cd *", "cp *", "tar *", "zip *", "strings *", "wc *", "ls *", "rsync *"]}, "blacklist": {"arguments": {"readFile": {"path": ["${project}/.env"]}}}}  # fmt: skip
@@ -437,6 +437,24 @@ def test_a_folder_without_a_rule_is_remembered_until_it_has_one():
     assert rules.about(Place(path, path, path), links) == []
     rules.add("/p/sub", "sub/", "read")
     assert [one.rule for one in rules.about(Place(path, path, path), links)] == ["sub/"]
+
+
+def test_a_folder_with_nothing_to_keep_below_it_is_remembered_until_there_is():
+    rules, me = FileRules(), "/home/me"
+    assert [folder for folder in ("/", "/home", me, "/p", "/p/sub", "/proc", "/etc") if rules.is_bare(folder, me)] == [
+        "/p",
+        "/p/sub",
+    ]
+    assert not rules.is_bare("/p", "/p/home")  # the secrets of another
+    rules.add("/p/sub/x", "x", "other")
+    assert rules.is_bare("/p", me)
+    rules.add("/p/sub/file", "file", "read")
+    assert [folder for folder in ("/p", "/p/sub", "/p/sub/file", "/q") if rules.is_bare(folder, me)] == [
+        "/p/sub/file",
+        "/q",
+    ]
+    rules.add_rule(PathRule.of("/q/*.pem", "/q", me), "*.pem", "read")
+    assert not rules.is_bare("/q", me)
 
 
 BESIDE = ["git diff . {}", "git diff {} .", "git diff -- . {}", "git -C . diff . {}", "git diff --stat -p . ../else", "git diff src/.. {}"]  # fmt: skip

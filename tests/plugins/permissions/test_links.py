@@ -105,6 +105,16 @@ def test_a_shortcut_of_a_process_is_that_of_the_process_which_will_run(top):
         links.real("/proc/self/cwd/x")  # of a process whose folder is not known
 
 
+def test_where_a_path_leads_is_looked_up_once_but_not_in_a_process(top, monkeypatch):
+    links, looked = Links(str(top)), []
+    monkeypatch.setattr("executor_permissions.judge.paths._links._target_of", looked.append)
+    assert [links.real(f"{top}/a/file") for _ in range(2)] == [f"{top}/a/file"] * 2
+    links.take_as_written(str(top), ["b", "c/x"])
+    assert [links.real(f"{top}/{path}") for path in ("b", "c/x")] == [f"{top}/b", f"{top}/c/x"]
+    assert looked == [f"{top}/a", f"{top}/a/file"]
+    assert [links.real("/proc/self/cwd", folder) for folder in ("/x", "/y")] == ["/x", "/y"]
+
+
 MEETING = [  # a glob of the shell, a path or the pattern of a rule, whether they may mean the same file
     ("/p/*", "/p/a", True), ("/p/*", "/p/.env", False), ("/p/.e*", "/p/.env", True), ("/p/.[e]nv", "/p/.env", True), ("/p/[.]env", "/p/.env", True), ("/p/.??v", "/p/.env", True), ("/p/.?v", "/p/.env", False), ("/p/*/x", "/p/a", True), ("/*", "/p/a", False),
     ("/p/k*/a", "/p/keys", True), ("/p/x*", "/p/keys", False), ("/p/*.py", "/p/**/*.pem", False), ("/p/a*", "/p/**/*.pem", True), ("/p/*", "/**/*.pem", True), ("/p/q/*.pem", "/p/**/*.pem", True), ("/p/*/*", "/p/*", True), ("/p/a", "/p/a", True), ("/p/a", "/p/b", False),

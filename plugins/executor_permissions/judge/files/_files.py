@@ -305,12 +305,12 @@ class Operands:
             known = folder in self._rules.usual and folder in self._links.folders
             usual = self._folders[folder] = known or (folder != ANYWHERE and self._is_usual_folder(folder))
         joined = "/".join(texts)
-        return (
-            usual
-            and not _ODD_NAME.search(joined)
-            and self._rules.is_plain(joined)
-            and not self._links.has_links(folder, texts)
-        )
+        if not usual or _ODD_NAME.search(joined) or not self._rules.is_plain(joined):
+            return False
+        if self._links.has_links(folder, texts):
+            return False
+        self._links.take_as_written(folder, texts)
+        return True
 
     def _is_usual_folder(self, folder: str) -> bool:
         """Whether *folder* is no link, no rule is about it, and no name without a dot in it is known to be secret."""

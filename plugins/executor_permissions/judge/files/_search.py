@@ -84,7 +84,10 @@ class Searches:
                 continue
             try:
                 for path in self._tops(search.operands, folder):
-                    found = self._reached_below(search, self._links.real(path, folder))
+                    top = self._links.real(path, folder)
+                    if not search.follows and top.startswith(folder + "/") and self._rules.is_bare(folder, self._home):
+                        continue  # as nearly every search
+                    found = self._reached_below(search, top)
                     if found is not None and found[0] == "maybe":
                         return found
                     asked = asked or found
@@ -324,10 +327,12 @@ class Choice(NamedTuple):
     @classmethod
     def of(cls, words: list[str], *, known: bool) -> Choice:
         """What *words* say; nothing unless it is *known* which of them are options."""
+        if not known or "--" not in " ".join(words):
+            return cls()
         files: list[tuple[bool, str | None]] = []
         folders: list[str] = []
         end = words.index("--") if "--" in words else len(words)
-        for i in range(1, end if known else 0):
+        for i in range(1, end):
             if words[i][:2] != "--":
                 continue
             name, equals, value = words[i].partition("=")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from executor_permissions.judge.paths._paths import Place, UnclearPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 # ruff: noqa: PTH115, PTH116, PTH208 -- pathlib is ten times slower, and every word of every command comes by here
 
@@ -27,7 +27,6 @@ _LEVELS = 4  # of so many
 _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
 _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
-_SLASH = re.compile("/")
 _SECOND = 1_000_000_000  # nanoseconds
 _TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most file systems; of those that tell whole seconds
 _unsettled = count(1)
@@ -82,14 +81,14 @@ class Links:
         looked_beyond: Whether something was looked at that is not noted: what a folder holds, or a file.
     """
 
-    __slots__ = ("_long", "_met_process", "_stamps", "_targets", "_there", "folders", "looked_beyond")
+    __slots__ = ("_ends", "_met_process", "_stamps", "_targets", "_there", "folders", "looked_beyond")
 
     def __init__(self, *folders: str) -> None:
         self.folders = folders
         self._targets: dict[str, str | None] = {}
         self._there: dict[str, bool] = {}
         self._stamps: dict[str, Stamp | None] = {}
-        self._long: dict[str, str] = {}
+        self._ends = {folder: folder for folder in folders}  # where paths lead
         self._met_process = False
         self.looked_beyond = False
 
@@ -158,7 +157,7 @@ class Links:
         if start in ("", "/proc") or start.startswith("/proc/"):
             return True
         places = [*map(f"{start}/".__add__, paths)]
-        for path in filter(_SLASH.search, paths):
+        for path in paths:
             end = path.find("/")
             while end >= 0:
                 places.append(f"{start}/{path[:end]}")
@@ -175,25 +174,29 @@ class Links:
 
     def real(self, path: str, folder: str | None = None) -> str:
         """`place`, of which only the end is wanted."""
-        if path in self.folders:
-            return path
-        return self._real(path, folder) if len(path) < _LONG else self._real_of_long(path, folder)
+        real = self._ends.get(path)
+        if real is None:
+            self._met_process = False
+            real = self._real(path, folder) if len(path) < _LONG else self._real_of_long(path, folder)
+            if not self._met_process:  # what it shows is not the same for each folder
+                self._ends[path] = real
+        return real
+
+    def take_as_written(self, folder: str, paths: Iterable[str]) -> None:
+        """Note that each of *paths* leads where it says from *folder*: it `has_links` none, and no odd name."""
+        places = [*map(f"{folder}/".__add__, paths)]
+        self._ends.update(zip(places, places, strict=True))
 
     def _real_of_long(self, path: str, folder: str | None) -> str:
         """The same; a command that goes down a thousand folders names each of them, and all above it."""
-        above, below, self._met_process = path, [], False
+        above, below = path, []
         for _ in range(_LEVELS):
             above, _, name = above.rpartition("/")
             below.append(name)
-            known = self._long.get(above)
+            known = self._ends.get(above)
             if known is not None:
-                real = self._follow(known, "/".join(reversed(below)), folder)
-                break
-        else:
-            real = self._real(path, folder)
-        if not self._met_process:  # what it shows is not the same for each folder
-            self._long[path] = real
-        return real
+                return self._follow(known, "/".join(reversed(below)), folder)
+        return self._real(path, folder)
 
     def _real(self, path: str, folder: str | None) -> str:
         for known in self.folders:

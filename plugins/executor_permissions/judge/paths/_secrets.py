@@ -92,6 +92,11 @@ def secret_places_below(folder: str, home: str) -> list[str]:
     return found
 
 
+def may_hold_secrets(folder: str, home: str) -> bool:
+    """Whether one of those places could be in a folder below *folder*: of where homes are, one may come."""
+    return folder in ("/", *_HOMES) or bool(secret_places_below(folder, home))
+
+
 def _other_homes(folder: str, home: str) -> list[str]:
     """The homes of others that *folder* is in, or that are in it."""
     match = _HOME.match(folder)

@@ -10,6 +10,7 @@ from executor import paths
 from executor_permissions.judge.paths._globs import STAR, Texts, TreeWildcard, Wildcard, escaped
 from executor_permissions.judge.paths._overlap import may_meet
 from executor_permissions.judge.paths._paths import Place
+from executor_permissions.judge.paths._secrets import may_hold_secrets
 from executor_permissions.judge.rules._rules import OWN_FILES, READING_TOOLS
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class FileRules:
     _called: list[tuple[Wildcard, Found]] = field(default_factory=list)  # of *patterns*, by one name in each
     _folded: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
+    _bare: set[tuple[str, str]] = field(default_factory=set)  # folders that `is_bare` said yes of, and so many
     _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
     _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=lambda: ("", (), []))
 
@@ -78,6 +80,7 @@ class FileRules:
                 self._called.append((Wildcard.of(_telling_name(rule.pattern)), about))
                 self.keeps_from_reading = True
             self.usual.clear()
+            self._bare.clear()
             return
         for path in (rule.root, rule.written):
             self.add(path, text, kept)
@@ -96,6 +99,7 @@ class FileRules:
             self.keeps_from_reading = self.keeps_from_reading or kept == "read"
             self._free.clear()
             self.usual.clear()
+            self._bare.clear()
             self._folded[_fold(path)] = path
             self._names.add(_fold(path.rpartition("/")[2]))
 
@@ -104,6 +108,17 @@ class FileRules:
         if len(self.usual) >= _MOST_FREE:
             self.usual.clear()
         self.usual.add(folder)
+
+    def is_bare(self, folder: str, home: str) -> bool:
+        """Whether nothing below *folder* is kept from reading, or secret if *home* is the user's, whatever is there."""
+        if (folder, home) in self._bare:
+            return True
+        if self.patterns or self.below(folder, "read") or may_hold_secrets(folder, home):
+            return False
+        if len(self._bare) >= _MOST_FREE:
+            self._bare.clear()
+        self._bare.add((folder, home))
+        return True
 
     def is_plain(self, path: str) -> bool:
         """Whether no file or folder of one of the names in *path* has a rule."""
