@@ -36,7 +36,7 @@ from executor_permissions.judge.runs._fed import changes_listed, names_in, obeys
 from executor_permissions.judge.runs._handed_on import handed_on
 from executor_permissions.judge.runs._hides import hidden_in
 from executor_permissions.judge.runs._peel import parts_of
-from executor_permissions.judge.runs._runs import Run, Runs, in_one
+from executor_permissions.judge.runs._runs import Run, Runs
 from executor_permissions.judge.runs._sent import may_send_options
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ class ShellJudge:
         """Judge what was read of *text*."""
         if reading.hidden:
             self._runs.hide(reading.hidden)
-        steps = self._steps(reading.script, text) if reading.script is not None else in_one(reading, self._folders)
+        script, folders = reading.script, self._folders
+        steps = self._steps(script, text) if script is not None else self._runs.without_script(reading, folders)
         self._operands.lists_names = _LISTS.search(text) is not None
         judged: list[tuple[Step, Judged]] = []
         for step, one, is_other in self._step_rules.each(steps):
@@ -134,7 +135,8 @@ class ShellJudge:
         self._text = text
         if self._operands.lists_names:
             self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged)
-            self._operands.options_sent = may_send_options(steps, self._links, flat=reading.script is None)
+            flat = script is None and not reading.moves
+            self._operands.options_sent = may_send_options(steps, self._links, flat=flat)
         parts: list[Part] = []
         self._in_turn(judged, parts, in_order=_NOT_IN_ORDER.search(text) is None)
         if self.rules.has_sequences:

@@ -52,6 +52,12 @@ class Surroundings(NamedTuple):
     search: Callable[[], bool] = lambda: False
 
 
+def moved_by(command: Command, around: Surroundings, links: Links, folders: Folders) -> Folders:
+    """Where a shell is behind *command*, if that succeeds, with which it begins in one of *folders*."""
+    ok = Builtins(around, links).ends(command, State(folders, folders, {})).ok
+    return folders if ok is None else ok.folders
+
+
 class Builtins:
     """
     Follows the builtins of one script.

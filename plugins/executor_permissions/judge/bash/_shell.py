@@ -9,7 +9,7 @@ from functools import lru_cache
 from executor_permissions.judge.bash import _broad, _parser
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._moves import Surroundings
-from executor_permissions.judge.bash._plain_line import plain_commands
+from executor_permissions.judge.bash._plain_line import MOVING, plain_commands
 from executor_permissions.judge.bash._split_words import NotUnderstoodError
 from executor_permissions.judge.bash._understand import understand
 from executor_permissions.judge.bash._walk import walk
@@ -36,7 +36,7 @@ def understood(text: str) -> Reading:
 def _understood(text: str) -> Reading:
     commands = plain_commands(text)
     if commands is not None:
-        return Reading(commands)
+        return Reading(commands, moves=commands[0].words[0] == MOVING)
     try:
         return Reading(script=understand(text))
     except NotUnderstoodError as error:

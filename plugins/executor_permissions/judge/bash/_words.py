@@ -182,6 +182,7 @@ class Reading:
         commands: Every simple command, also those in substitutions and loops.
         script: The whole as it was understood; None if *commands* are all there is to it, or if it was not understood,
             and then *opaque* and *hidden* say why.
+        moves: Whether the first of *commands* is a ``cd``, and all others run behind it only if it succeeds.
         opaque: Why no rule can allow the whole, or None.
         hidden: Why it may run something that is not among the commands, or None.
         partial: Whether there is more of it, too much to be read.
@@ -189,6 +190,7 @@ class Reading:
 
     commands: list[Command] = field(default_factory=list)
     script: Script | None = None
+    moves: bool = False
     opaque: str | None = None
     hidden: str | None = None
     partial: bool = False

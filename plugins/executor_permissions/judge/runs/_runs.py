@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge.bash import _shell
-from executor_permissions.judge.bash._moves import Surroundings
+from executor_permissions.judge.bash._moves import Surroundings, moved_by
 from executor_permissions.judge.bash._walk import Step, Walked, walk
 from executor_permissions.judge.bash._words import DEFINITE, MAX_NESTING, Command, Reading, Unknown
 from executor_permissions.judge.runs._unwrap import look_inside
@@ -69,7 +69,20 @@ class Runs:
 
     def walked(self, script: Script, text: str, folders: Folders) -> Walked:
         """The simple commands of *script*, which was read of *text*, with the folders they may run in."""
-        return walk(script, text, Surroundings(self._home, _has_search_path), self._links, folders)
+        return walk(script, text, self._around(), self._links, folders)
+
+    def _around(self) -> Surroundings:
+        return Surroundings(self._home, _has_search_path)
+
+    def without_script(self, reading: Reading, folders: Folders) -> list[Step]:
+        """The commands of a *reading* without a script: nothing among them but a first one goes to another folder."""
+        commands, steps = reading.commands, []
+        if reading.moves:
+            first, *commands = commands
+            begin, folders = folders, moved_by(first, self._around(), self._links, folders)
+            steps.append(Step(first, begin, folders))
+        steps += [Step(command, folders, folders) for command in commands]
+        return steps
 
     def of(self, step: Step) -> tuple[list[Run], bool]:
         """The command itself and what it runs in turn, and whether that is all of it."""
@@ -116,7 +129,8 @@ class Runs:
         if reading.hidden and certain:
             self.hide(reading.hidden)
         read = reading.script
-        for one in in_one(reading, folders) if read is None else self.walked(read, script, folders).steps:
+        steps = self.without_script(reading, folders) if read is None else self.walked(read, script, folders).steps
+        for one in steps:
             step = _fed(one, outer, script)
             if not step.command.words and (step.command.redirects or step.command.assignments):
                 yield Run(_NOTHING, certain, _NOTHING[0], step)
@@ -129,11 +143,6 @@ def _fed(step: Step, outer: Command, script: str) -> Step:
     if not outer.stdin or step.command.stdin or script is outer.body:
         return step
     return step._replace(command=replace(step.command, stdin=outer.stdin, body=outer.body, files=outer.files))
-
-
-def in_one(reading: Reading, folders: Folders) -> list[Step]:
-    """The commands of a *reading* without a script: nothing among them goes to another folder."""
-    return [Step(command, folders, folders) for command in reading.commands]
 
 
 def _has_search_path() -> bool:
