@@ -318,18 +318,19 @@ class Judge:
         maybe: Decision | None,
     ) -> Decision:
         # The reader of shell commands and the tables of their options, 60 ms, for those who run some.
-        from executor_permissions.judge._shell_calls import beside, folder, in_all, in_line, outcomes
+        from executor_permissions.judge._shell_calls import beside, folder, in_line, outcome_of
 
         session = grants.shell_rules(plan.tool) if grants is not None else {}
         files = self._calls.fitting(plan.allow, args, scene) if plan.allow.files else []
         fitting = tuple(map(id, files))
         rules = shell.get(fitting) or shell.setdefault(fitting, self._shell_rules(plan, files))
         base, moved, outside = folder(args, scene, self.places.project)
-        outcome = in_all(outcomes(plan.kinds, args, rules, scene, session, base, moved=moved))
+        outcome = outcome_of(plan.kinds, args, rules, scene, session, base, moved=moved)
         parts = [*(maybe.parts if maybe is not None else ()), *outcome.parts]
         if rules.has_lines:
             parts.extend(in_line(rules, plan.kinds, args, parts))
-        parts.extend(beside(args, outside, {*plan.kinds, *(name for file in files for name in file.values)}))
+        if outside is not None or len(args) > 1:
+            parts.extend(beside(args, outside, {*plan.kinds, *(name for file in files for name in file.values)}))
         asked = self._calls.asked(plan, args, scene) if plan.asks else None
         if asked is not None:
             parts.append(Part(plan.tool, "ask", asked.rule, asked.reason, asked.method))

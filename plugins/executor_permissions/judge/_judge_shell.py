@@ -131,7 +131,7 @@ class ShellJudge:
                 judged.append((step, one))
             if self.rules.has_sequences:
                 self._all_runs.extend(one.runs)
-        self._operands.is_followed = len(judged) > 1 or any(len(one.runs) > 1 for _, one in judged)
+        self._operands.is_followed = len(judged) > 1 or (bool(judged) and len(judged[0][1].runs) > 1)
         self._text = text
         if self._operands.lists_names:
             self._operands.changes_listed = any(changes_listed(one.runs) for _, one in judged)
@@ -154,7 +154,7 @@ class ShellJudge:
             found = hidden_in(judged, text, self.rules.denied_programs, in_order=self._in_order)
             if found is not None:
                 self._runs.hide(found)
-        return Outcome(list(dict.fromkeys(parts)), self._runs.hidden, unseen)
+        return Outcome(list(dict.fromkeys(parts)) if len(parts) > 1 else parts, self._runs.hidden, unseen)
 
     def _in_turn(self, judged: Collection[tuple[Step, Judged]], parts: list[Part], *, in_order: bool) -> None:
         """Judge each of *judged*, of which each is run behind those in front of it, or if not *in_order* behind all."""
@@ -244,21 +244,25 @@ class ShellJudge:
         words = step.command.words
         linked = self._cover.links_so_far and step.command.program != "git" and kind_of(words) == "reader"
         worst = self._operands.found(step.command, step.folders, changed=changed, linked=linked)
+        is_sent = False
         for run in runs:
-            folders = (run.step or step).folders
+            own = run.step or step
+            is_sent = is_sent or own.command.stdin in _SENT
             if may_be_worse(worst):
-                worst = worse(worst, worse(self._shown(run, folders), self._fed(step, run, folders)))
-            if run.words == words:
+                shown, fed = self._shown(run, own.folders), self._fed(step, run, own.folders)
+                if shown is not None or fed is not None:
+                    worst = worse(worst, worse(shown, fed))
+            if run.words is words or run.words == words:
                 continue
-            inner = (run.step or step).command
-            own = Command(run.words, inner.text)
+            inner = own.command
+            bare = Command(run.words, inner.text)
             # Words that another has taken apart, or of which it does not know what becomes of them.
-            if not set(inner.words).issuperset(run.words) or (run.words != inner.words and affects_by_itself(own)):
-                inner = own
+            if not set(inner.words).issuperset(run.words) or (run.words != inner.words and affects_by_itself(bare)):
+                inner = bare
             if inner is not step.command and (worst is None or worst.verdict != "deny"):
-                worst = worse(worst, self._operands.found(inner, folders, changed=changed))
+                worst = worse(worst, self._operands.found(inner, own.folders, changed=changed))
             changed = changed or not makes_nothing(inner)
-        if may_be_worse(worst) and any((run.step or step).command.stdin in _SENT for run in runs):
+        if is_sent and may_be_worse(worst):
             worst = worse(worst, self._sent(step, runs))
         return worst
 

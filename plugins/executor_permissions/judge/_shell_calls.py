@@ -44,7 +44,7 @@ _POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
 _SYSTEM = frozenset({"", "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"})
 
 
-def outcomes(
+def outcome_of(
     kinds: Mapping[str, str],
     args: dict[str, Any],
     rules: Rules,
@@ -53,21 +53,18 @@ def outcomes(
     base: str,
     *,
     moved: bool,
-) -> Iterable[Outcome]:
-    """What comes of each of the `texts`, which run in *base*; *moved* as `folder` has told."""
+) -> Outcome:
+    """What comes of all the `texts`, which run in *base*; *moved* as `folder` has told."""
     judging = Judging(rules, Links(rules.project, scene.base), session, base, moved=moved)
+    whole: Outcome | None = None
     for make in texts(kinds, args):
-        yield make(judging)
+        outcome = make(judging)
+        whole = outcome if whole is None else _both(whole, outcome)
+    return whole or Outcome([], None)
 
 
-def in_all(found: Iterable[Outcome]) -> Outcome:
-    """What comes of all that was *found*."""
-    whole = Outcome([], None)
-    for outcome in found:
-        whole.parts.extend(outcome.parts)
-        whole.hidden = whole.hidden or outcome.hidden
-        whole.asked = whole.asked or outcome.asked
-    return whole
+def _both(one: Outcome, other: Outcome) -> Outcome:
+    return Outcome([*one.parts, *other.parts], one.hidden or other.hidden, one.asked or other.asked)
 
 
 def texts(kinds: Mapping[str, str], args: dict[str, Any]) -> Iterable[Callable[[Judging], Outcome]]:
@@ -171,10 +168,6 @@ def beside(args: dict[str, Any], outside: str | None, known: Collection[str]) ->
         outside: What `folder` says.
         known: The arguments that are judged elsewhere.
     """
-    return () if outside is None and len(args) == 1 else _beside(args, outside, known)
-
-
-def _beside(args: dict[str, Any], outside: str | None, known: Collection[str]) -> Iterable[Part]:
     if outside is not None:
         yield Part("", "ask", None, outside, "default")
     for name, value in args.items():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge._verdicts import (
@@ -126,12 +125,15 @@ class StepRules:
         self._rules = rules
         self._links = links
 
-    def each(self, steps: Iterable[Step]) -> Iterator[tuple[Step, Judged, bool]]:
+    def each(self, steps: Sequence[Step]) -> Iterator[tuple[Step, Judged, bool]]:
         """
         *steps*, each with what the rules say about it, and whether that is another question than those before it.
 
         The second ``cat l`` of ``cat l; git switch x; cat l`` is one: something else has run before it.
         """
+        if len(steps) == 1:
+            yield steps[0], self._judged(steps[0], _key_of(steps[0])), True
+            return
         found: dict[object, Judged] = {}
         known: set[tuple[object, int]] = set()
         for step in steps:
@@ -160,7 +162,7 @@ class StepRules:
         command = step.command
         runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
-        given = [*judged.runs, *_with_inputs(command, judged.runs)]
+        given = judged.runs + _with_inputs(command, judged.runs)
         found = self._found(step, given, self._rules.denying, runs)
         judged.denied = _denied(command, found) if found is not None else None
         if judged.denied is None or judged.denied.verdict != "deny":
@@ -245,32 +247,36 @@ class StepRules:
         Of the rules that cover it the first is one for all, unless there are *uses*: these a later one may name.
         """
         told, most = told_words(command), None if uses else 1
-        covered = list(islice(self._covering(command, told), most))
+        covered = self._covering(command, told, most)
         if covered:
             return [Way(part, command.program == "git", None, pattern) for part, pattern in covered]
         ways: list[Way] = []
         for candidates, path in stand_ins(command):
-            if not candidates or any(next(self._covering(other, told), None) is None for other in candidates[1:]):
+            if not candidates or not all(self._covering(other, told, 1) for other in candidates[1:]):
                 continue
             is_git = any(one.program == "git" for one in candidates)
-            found = [Way(part, is_git, path, each) for part, each in islice(self._covering(candidates[0], told), most)]
+            found = [Way(part, is_git, path, each) for part, each in self._covering(candidates[0], told, most)]
             ways += found
             if found and path is None:
                 break  # another one would hold in the same folders
         return ways
 
-    def _covering(self, command: Command, told: tuple[str, ...]) -> Iterator[tuple[Part, TokenPattern]]:
-        """For each rule that covers *command*: the part, of a command with the words *told*, and its pattern."""
+    def _covering(self, command: Command, told: tuple[str, ...], most: int | None) -> list[tuple[Part, TokenPattern]]:
+        """For each rule that covers *command*, or *most* of them: the part, with the words *told*, and its pattern."""
+        found: list[tuple[Part, TokenPattern]] = []
         program = command.program
         known = command if KNOWN.issuperset(map(type, command.words)) else with_public_words(command)
         if program is None or known is None:
-            return
+            return found
         words = known.words
         for index in self._rules.allowing:
             for rule in index.by_program.get(program, ()):
                 pattern = rule.patterns[0]
                 if (pattern.second is None or words[1:2] == [pattern.second]) and pattern.covers(known):
-                    yield allowed_part(command.text, rule.text, told), pattern
+                    found.append((allowed_part(command.text, rule.text, told), pattern))
+                    if len(found) == most:
+                        return found
+        return found
 
 
 def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Links) -> Iterator[Way]:
@@ -286,14 +292,15 @@ def remembered(step: Step, answers: Iterable[tuple[ShellRule, str]], links: Link
                 yield Way(part, any(one.program == "git" for one in candidates), path, rule.patterns[0])
 
 
-def _with_inputs(command: Command, runs: Sequence[Run]) -> Iterator[Run]:
+def _with_inputs(command: Command, runs: Sequence[Run]) -> list[Run]:
     """Those of *runs* that read a file by their input, as if it were an operand: ``cat < a`` may be ``cat a``."""
-    files = command.files
+    found, files = [], command.files
     for run in runs:
         if run.step is not None:
             files = run.step.command.files  # and of what that runs in turn, which comes behind it
         if files:
-            yield run._replace(words=[*run.words, *files], certain=False)
+            found.append(run._replace(words=[*run.words, *files], certain=False))
+    return found
 
 
 def _holds(rule: ShellRule, commands: Sequence[Command], folders: Folders, links: Links) -> bool:

@@ -29,7 +29,7 @@ __all__ = [
 # Who judges a command asks half a dozen times about the same words. They are known by what they are, not by what they
 # say: a word that is known may be spelled as one that is not, and nobody changes a list of words that was read.
 _recent: dict[int, tuple[list[str], Walk | None]] = {}
-_MOST_RECENT = 16
+_MOST_RECENT = 64
 
 
 def walk(words: list[str]) -> Walk | None:

@@ -119,24 +119,26 @@ class Walk:
 def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
     """Walk over the words from *at* on: options, a sub-command, operands."""
     walk.grammar = grammar
-    words, operands, count = walk.words, [], len(walk.words)
+    words, count = walk.words, len(walk.words)
+    operands: list[int] = []
+    alone, traits = grammar.alone, grammar.traits
     while at < count:
         word = words[at]
         if word[:1] != "-" or word == "-":
-            if not walk.lead:
-                walk.lead = at
-            if grammar.subs is not None:
-                _behind_sub_command(walk, grammar, at)
-                return
+            if not operands:
+                walk.lead = walk.lead or at
+                if grammar.subs is not None:
+                    _behind_sub_command(walk, grammar, at)
+                    return
             if type(word) is not str or word[:1] in "+@":
                 _odd_operand(walk, grammar, at)
             operands.append(at)
             at += 1
-            if "stop" in grammar.traits:
+            if "stop" in traits:
                 _behind_operand(walk, grammar, at)
                 operands.extend(range(at, count))
                 break
-        elif word == "--" and "open" not in grammar.traits:
+        elif word == "--" and "open" not in traits:
             if walk.unsure:
                 walk.ask(at)
             else:
@@ -144,7 +146,7 @@ def walk_plainly(walk: Walk, grammar: Grammar, at: int) -> None:
                 _options_in_files(walk, grammar, at + 1)
                 break
             at += 1
-        elif type(word) is str and word in grammar.alone:
+        elif type(word) is str and word in alone:
             at += 1  # as `option_at` says of it
         else:
             at = option_at(walk, grammar, at)
@@ -345,12 +347,13 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
     words = walk.words
     if walk.unsure:
         walk.ask(len(words) - 1)
-    fixed = grammar.fixed
-    if fixed and fixed[0] in _SCRIPTS and walk.given & {fixed[0], f"read{fixed[0]}", f"code{fixed[0]}"}:
+    fixed, repeated, inert = grammar.fixed, grammar.repeated, "inert" in grammar.traits
+    is_script = bool(walk.given and fixed) and fixed[0] in _SCRIPTS
+    if is_script and walk.given & {fixed[0], f"read{fixed[0]}", f"code{fixed[0]}"}:
         fixed = fixed[1:]
     last = operands[-1] if grammar.last and not walk.targets and len(operands) > max(1, len(fixed)) else -1
     for i, at in enumerate(operands):
-        kind = fixed[i] if i < len(fixed) else grammar.last if at == last else grammar.repeated
+        kind = fixed[i] if i < len(fixed) else grammar.last if at == last else repeated
         if kind == "command":
             walk.inner.append((at, len(words)))
             if (
@@ -361,12 +364,12 @@ def _assign_each(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:
             ):
                 walk.is_value("code", words[at], at)  # uv run takes scripts as well
             return
-        if "inert" not in grammar.traits and (not kind or (type(words[at]) in _SEVERAL and kind != grammar.repeated)):
+        if not inert and (not kind or (type(words[at]) in _SEVERAL and kind != repeated)):
             walk.ask(at)
         if kind:
             walk.is_value(kind, words[at], at)
         if at == last and walk.guessed:  # an option may have named the target, and this is one more of the others
-            walk.is_value(grammar.repeated, words[at], at)
+            walk.is_value(repeated, words[at], at)
 
 
 def _assign_simply(walk: Walk, grammar: Grammar, operands: Sequence[int]) -> None:

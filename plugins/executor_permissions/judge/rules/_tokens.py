@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._words import KNOWN, Glob, Number, Unknown
@@ -178,11 +179,7 @@ class TokenPattern:
         return all(one.holds(words) for one in self._wild)
 
     def _reaches(self, command: Command) -> bool:
-        from executor_permissions.judge.rules._guards import (
-            exposed,  # the tables of options, 20 ms, for a command that fits
-        )
-
-        reach = exposed(command)
+        reach = _guard()(command)
         if reach < self._spelled or self._names_find_option(command, reach):
             return True
         # Word for word the command itself: only what comes from its input is left open.
@@ -262,6 +259,14 @@ class TokenPattern:
         if self._paths:
             return _paths_found(self._paths, operands)
         return in_order(self._operands, operands, open_end=self._open)
+
+
+@cache
+def _guard() -> Callable[[Command], int]:
+    """`exposed`, and with it the tables of options, 20 ms: once a command fits."""
+    from executor_permissions.judge.rules._guards import exposed
+
+    return exposed
 
 
 def operands_of(words: list[str]) -> frozenset[str] | None:
