@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,26 @@ def of_system(error: OSError) -> CliError:
         else f"{error.filename} cannot be used: {why}"
     )
     return CliError(f"{told}; 'toolexec doctor' says more", ExitCode.UNEXPECTED)
+
+
+_USED_UP = {
+    errno.EMFILE: "this process has too many files open (ulimit -n)",
+    errno.ENFILE: "the system has too many files open",
+    errno.ENOMEM: "no memory is left",
+    errno.EAGAIN: "no process, or thread, can be started any more (ulimit -u)",
+}
+_NO_THREAD = "can't start new thread"  # what Python says of EAGAIN and ENOMEM then, in a bare RuntimeError
+
+
+def of_want(error: Exception) -> CliError | None:
+    """What a system that has nothing left for now refused, as an error of the command's; None for other errors."""
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        number: int | None = errno.EAGAIN
+    else:
+        number = error.errno if isinstance(error, OSError) and error.filename is None else None
+    if number not in _USED_UP:
+        return None
+    return CliError(f"{_USED_UP[number]}: end what needs so many, and try again", ExitCode.UNEXPECTED)
 
 
 def of_failure(value: object, usage: str) -> CliError:

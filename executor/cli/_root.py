@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from executor.cli._app import App
-from executor.cli._errors import CliError, ExitCode, of_library, of_system
+from executor.cli._errors import CliError, ExitCode, of_library, of_system, of_want
 from executor.cli._help import WHOLE
 from executor.cli._render import flush
 from executor.errors import ToolExecutorError
@@ -187,6 +187,8 @@ def _is_nowhere() -> bool:
 
 
 def _report_unexpected(app: App, error: Exception) -> int:
+    if (want := of_want(error)) is not None:
+        return _report(app, want)
     import traceback
 
     trace = "".join(traceback.format_exception(error))

@@ -69,6 +69,24 @@ def test_unexpected_error_ends_with_1_and_its_traceback(run, add_plugin):
     assert "bang" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ('RuntimeError("can\'t start new thread")', "no process, or thread"),
+        ("OSError(errno.EMFILE, 'Too many open files')", "too many files open"),
+        ("OSError(errno.ENOMEM, 'Cannot allocate memory')", "no memory"),
+    ],
+)
+def test_a_system_with_nothing_left_is_told_without_a_traceback(run, add_plugin, raised, told):
+    source = "import errno\nfrom executor import hookimpl\n@hookimpl\ndef executor_register_commands(cli):\n"
+    add_plugin("poor", source + f"    @cli.command('burst')\n    def burst():\n        raise {raised}\n")
+    result = run("burst")
+    assert result.exit_code == 1
+    assert told in result.stderr
+    assert "try again" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no folder is removed there while somebody is in it")
 @pytest.mark.parametrize("words", ["doctor", "permissions show", "call runCommand command=ls", "confine read -- true"])
 def test_a_working_folder_that_was_removed_is_told_without_a_traceback(run, tmp_path, monkeypatch, words):
