@@ -138,6 +138,7 @@ class Call:
         from executor import ToolCall
 
         options, screen = self._options, self._app.screen
+        tasks = executor.tasks  # now: what it needs and the system refuses must not hide what the call came to
         result = executor.call(
             ToolCall("cli", self._entry.name, self._arguments),
             on_output=self._listener,
@@ -147,11 +148,11 @@ class Call:
         )
         if result.task_id is not None:
             screen.note(f"{self._entry.name} goes on in the background as {result.task_id}; following it")
-            executor.tasks.wait(result.task_id)
-            return executor.tasks.result(result.task_id)
-        for task in executor.tasks.live() if executor.tasks.open_count() else ():  # the tool started it
+            tasks.wait(result.task_id)
+            return tasks.result(result.task_id)
+        for task in tasks.live() if tasks.open_count() else ():  # the tool started it
             screen.note(f"{task.tool_name} runs in the background as {task.id}; waiting for it")
-            ended = executor.tasks.wait(task.id)
+            ended = tasks.wait(task.id)
             screen.note(f"{task.id}: {ended.status} after {ended.duration:.1f} s")
         return result.success, result.value
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
+
+from executor import ToolExecutor
 
 
 def test_result_goes_to_stdout_as_json_when_it_is_no_text(run):
@@ -17,6 +21,17 @@ def test_json_has_the_complete_value(run_json):
         "text": "hi",
         "_permission": {"decision": "allowed", "reason": "the tool only reads", "method": "read_only"},
     }
+
+
+def test_what_cannot_be_had_for_following_tasks_hides_no_call_that_was_made(run, tools, monkeypatch):
+    def refused(_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    assert "a tool should not print" in run("call", "loud").stderr
+    monkeypatch.setattr(ToolExecutor, "tasks", property(refused))
+    result = run("call", "loud")
+    assert result.exit_code == 1
+    assert "a tool should not print" not in result.stderr
 
 
 def test_text_is_written_as_text_and_not_changed_in_a_pipe(run, tools):
