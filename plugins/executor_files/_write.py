@@ -60,13 +60,12 @@ def write_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
                 "Check the path, or give create_parents=true to make the folder"
             )
         old = _old_text(path)
+        # Before the change: what cannot be had for it (a module, while too many files are open) is no failure of that.
+        diff = {} if old is None else {"diff": unified_diff(old, content, shown(path.name)) if old != content else ""}
         with Keeping(options, path, "writeFile", data) as keeping:
             replaced = replace(path, data)
     result: dict[str, Any] = {"path": shown(path), "bytes_written": len(data), "created": replaced is None}
-    result |= keeping.told()
-    if old is not None:
-        result["diff"] = unified_diff(old, content, shown(path.name)) if old != content else ""
-    return _with_links(result, replaced)
+    return _with_links(result | keeping.told() | diff, replaced)
 
 
 def edit_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -81,12 +80,13 @@ def edit_file(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
             raise ToolFailedError("old_text and new_text are the same: there is nothing to change")
         changed = text.replace(old, new)
         data = changed.encode()
+        diff = unified_diff(text, changed, shown(path.name))  # before the change, as in `write_file`
         with explained("Cannot edit", path), Keeping(options, path, "editFile", data) as keeping:
             replaced = replace(path, data, expected=status)
     result = {
         "path": shown(path),
         "replacements": count,
-        "diff": unified_diff(text, changed, shown(path.name)),
+        "diff": diff,
         **keeping.told(),
     }
     return _with_links(result, replaced)

@@ -1,5 +1,6 @@
 """writeFile and editFile, on real files, full disks and folders that may not be written."""
 
+import errno
 import os
 import resource
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import executor_files
-from executor.errors import ToolCancelledError
+from executor.errors import ToolCancelledError, ToolFailedError
 from executor_files import _write
 
 
@@ -123,6 +124,19 @@ class TestWriteFile:
             assert "full" in tools.refuse("writeFile", here / "f", content="x" * 200_000)
             assert names(here) == ["f"]
             assert (here / "f").read_text() == "old"
+
+    @pytest.mark.parametrize(
+        ("tool", "told"), [("writeFile", {"content": "new"}), ("editFile", {"old_text": "old", "new_text": "new"})]
+    )
+    def test_what_cannot_be_shown_was_not_changed(self, here, tools, monkeypatch, tool, told):
+        def refused(*_):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "difflib")
+
+        (here / "f").write_text("old")
+        monkeypatch.setattr(_write, "unified_diff", refused)
+        with pytest.raises((OSError, ToolFailedError), match="Too many|too many"):
+            getattr(tools, tool)("f", **told)
+        assert (here / "f").read_text() == "old"
 
     def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(self, here, tools):
         (here / "f").write_text("old")
