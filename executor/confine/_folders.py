@@ -211,7 +211,8 @@ def held(folder: str) -> Iterator[None]:
             _wait_for(descriptor, path)
         yield
     finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+        with contextlib.suppress(OSError):  # what was done under it is done, and closing it lets go as well
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
         os.close(descriptor)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -44,6 +45,23 @@ def test_a_folder_that_is_just_made_is_not_tidied_away(tmp_path, monkeypatch):
     assert os.path.isdir(made.path)
     made.close()
     assert os.listdir(parent) == []
+
+
+def test_a_lock_that_the_system_does_not_let_go_of_is_let_go_by_closing_it(tmp_path, monkeypatch):
+    flock = _folders.fcntl.flock
+
+    def refuses(descriptor, how):
+        if how == _folders.fcntl.LOCK_UN:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flock(descriptor, how)
+
+    monkeypatch.setattr(_folders.fcntl, "flock", refuses)
+    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0)  # who still held it would be told so at once
+    entered = []
+    for _ in range(2):
+        with _folders.held(str(tmp_path / "boxes")):
+            entered.append(True)
+    assert entered == [True, True]
 
 
 def deep(folder, depth):
