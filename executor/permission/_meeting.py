@@ -93,13 +93,15 @@ class Meeting:
         self._make_folder()
         new = self.folder / f"{token_hex(8)}.new"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(os.urandom(_KEY))
-            file.flush()
-            os.fsync(file.fileno())  # an empty one, after the power was lost, would be known to everybody
-        with contextlib.suppress(FileExistsError):  # another process was quicker: its key holds
-            os.link(new, path)
-        new.unlink()
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(os.urandom(_KEY))
+                file.flush()
+                os.fsync(file.fileno())  # an empty one, after the power was lost, would be known to everybody
+            with contextlib.suppress(FileExistsError):  # another process was quicker: its key holds
+                os.link(new, path)
+        finally:
+            new.unlink()
         return _whole(path)
 
     def listen(self, name: str, kind: str = SURFACE) -> socket.socket:

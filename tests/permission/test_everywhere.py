@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -348,6 +349,21 @@ def test_what_lies_on_the_disk_is_the_users_alone_and_says_nothing():
         kept = [path for path in folder.parent.rglob("*") if path.is_file()]
         assert kept
         assert not any(b"hunter2" in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize("where", ["fsync", "link"])
+def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, where):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    meeting = Meeting(tmp_path / "people")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, where, full)
+        with pytest.raises(OSError, match="No space"):
+            meeting.key()
+        assert list(meeting.folder.iterdir()) == []
+    meeting.key()
+    assert [path.name for path in meeting.folder.iterdir()] == ["key"]
 
 
 def test_who_cannot_read_the_key_is_shown_nothing_and_answers_nothing(caplog):
