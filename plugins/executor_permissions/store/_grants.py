@@ -252,7 +252,7 @@ class GrantBook:
         Raises:
             PermissionConfigError: The file is there, and is none of ours.
         """
-        if self._stamp is None:
+        if self._stamp is None and self._missing is not None:
             # Most people have no such file, and an exception costs as much as a decision. Whoever could hide the first
             # thing that is missing on the way to it could as well take the file away.
             if not os.access(self._missing, os.F_OK):
@@ -308,11 +308,22 @@ def _moved(folder: str, old: str, new: str) -> str:
     return new + folder[len(old) :] if folder == old or folder.startswith(f"{old}/") else folder
 
 
-def _first_missing(path: Path) -> str:
-    """The first on the way to *path* that does not exist, or *path* itself."""
-    while not path.parent.exists() and path.parent != path:
-        path = path.parent
-    return str(path)
+def _first_missing(path: Path) -> str | None:
+    """
+    The first on the way to *path* that does not exist; None where all does.
+
+    Raises:
+        OSError: It cannot be looked for. What may be there is not missing: somebody may have said never in it.
+    """
+    missing = None
+    for each in (path, *path.parents):
+        try:
+            each.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            missing = str(each)
+        else:
+            break
+    return missing
 
 
 def _is_over(grant: Grant, now: float) -> bool:

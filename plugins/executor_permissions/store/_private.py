@@ -41,7 +41,7 @@ def locked(path: Path) -> Iterator[None]:
         path.chmod(0o600)
         end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
         # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
-        while not _try(lambda: fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+        while not _try(lambda: fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB), path):
             if time.monotonic() >= end:
                 raise TimeoutError(errno.ETIMEDOUT, _held_by(path), str(path))
             time.sleep(pause)
@@ -49,15 +49,29 @@ def locked(path: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            fcntl.flock(stream, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+            with suppress(OSError):  # what was done under it is done, and closing it lets go as well
+                fcntl.flock(stream, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
 
 
-def _try(lock: Callable[[], object]) -> bool:
+def _try(lock: Callable[[], object], path: Path) -> bool:
     try:
-        lock()
+        with _about(path):
+            lock()
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """What the system refuses is about *path*: of a lock, of what is read and of a full disk it names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:  # one of the system's
+            error.filename = str(path)
+            del error.filename2  # None would be shown as a name
+        raise
 
 
 def _held_by(path: Path) -> str:
@@ -103,7 +117,7 @@ def read_private(path: Path) -> Any:
         OSError: It cannot be read.
     """
     try:
-        with open(path, encoding="utf-8", opener=regular_only) as stream:
+        with _about(path), open(path, encoding="utf-8", opener=regular_only) as stream:
             return json.loads(stream.read())
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
@@ -121,21 +135,24 @@ def write_private(path: Path, value: Any) -> None:
         OSError: It cannot be written; its ``filename`` is *path*, or the folder that cannot be made.
     """
     make_private(path.parent)
+    with _about(path), _beside(path, json.dumps(value, indent=1)) as new:
+        new.replace(path)
+
+
+@contextmanager
+def _beside(path: Path, text: str) -> Iterator[Path]:
+    """A new file beside *path*, the user's alone, with all of *text*; gone at the end, unless it has another name."""
     new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump(value, stream, indent=1)
+            stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        new.replace(path)
-    except BaseException as error:
-        with suppress(OSError):  # a folder that cannot be written: the new file is not there
+        yield new
+    finally:
+        with suppress(OSError):  # it has been moved; or it is in a folder that cannot be written, and is not there
             new.unlink()
-        if isinstance(error, OSError) and error.errno is not None:  # one of the system's
-            error.filename = str(path)  # a full disk names no file
-            del error.filename2  # None would be shown as a name
-        raise
 
 
 def private_folder(path: Path) -> str | None:
@@ -164,11 +181,6 @@ def read_or_make_secret(path: Path) -> str:
     except FileNotFoundError:
         pass
     make_private(path.parent)
-    new = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-        stream.write(os.urandom(32).hex() + "\n")
-    with suppress(FileExistsError):  # another process was quicker: its secret holds
-        os.link(new, path)
-    new.unlink()
+    with _beside(path, os.urandom(32).hex() + "\n") as new, suppress(FileExistsError):
+        os.link(new, path)  # unless another process was quicker: its secret holds
     return path.read_text(encoding="ascii").strip()

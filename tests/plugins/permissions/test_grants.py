@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import re
@@ -341,6 +342,76 @@ def test_a_file_that_cannot_be_looked_for_is_not_one_that_is_missing(tmp_path):
     (tmp_path / "one").write_text("no folder")
     with pytest.raises(OSError, match="directory"):
         book.refresh()
+
+
+def test_grants_that_cannot_be_looked_for_at_the_start_are_not_taken_for_none(tmp_path, monkeypatch):
+    GrantBook(tmp_path, PLACES).add(grant("a", scope="user"))
+
+    look = os.stat
+
+    def fails(path, *more, **how):
+        if str(path).endswith("grants.json"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return look(path, *more, **how)
+
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)  # as it says of every error
+    monkeypatch.setattr(os, "stat", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        GrantBook(tmp_path, PLACES)
+
+
+def test_a_lock_that_the_system_does_not_let_go_of_hides_nothing(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    flock = fcntl.flock
+
+    def refuses(file, how):
+        if how == fcntl.LOCK_UN:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    book = GrantBook(tmp_path, PLACES)
+    book.add(grant("a", scope="user"))
+    book.add(grant("b", scope="user"))  # closing let go of it
+    assert [each.id for each in GrantBook(tmp_path, PLACES).all()] == ["a", "b"]
+
+
+def test_a_file_system_without_locks_is_told_with_the_file(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuses(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with pytest.raises(OSError, match=r"No locks available: '.*grants\.lock'"):
+        GrantBook(tmp_path, PLACES).add(grant("a", scope="user"))
+
+
+def test_a_disk_that_cannot_be_read_is_told_with_the_file(tmp_path, monkeypatch):
+    GrantBook(tmp_path, PLACES).add(grant("a", scope="user"))
+
+    class Broken(io.StringIO):
+        def read(self, *_):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(_private, "open", lambda *_, **__: Broken(), raising=False)
+    with pytest.raises(OSError, match=r"Input/output error: '.*grants\.json'"):
+        GrantBook(tmp_path, PLACES)
+
+
+@pytest.mark.parametrize("where", ["fsync", "link"])
+def test_a_secret_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, where):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_private.os, where, full)
+        with pytest.raises(OSError, match="No space"):
+            _private.read_or_make_secret(tmp_path / "secret")
+        assert list(tmp_path.iterdir()) == []
+    made = _private.read_or_make_secret(tmp_path / "secret")
+    assert len(made) == 64
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 def test_a_file_that_comes_later_is_read(tmp_path):
