@@ -195,7 +195,7 @@ class History:
         try:
             connection = self._connect()
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode & 0xFF not in _DAMAGED:
+            if not (_tells_of_damage(error) and _is_damaged(self._path)):
                 raise
             self._path.replace(self._path.with_suffix(f".damaged-{time.time_ns()}"))
             connection = self._connect()
@@ -224,6 +224,26 @@ class History:
             connection.close()
             raise
         return connection
+
+
+def _tells_of_damage(error: sqlite3.Error) -> bool:
+    return error.sqlite_errorcode & 0xFF in _DAMAGED
+
+
+def _is_damaged(path: Path) -> bool:
+    """
+    Whether no page of it can be used. A query takes it for damaged when its disk has failed once; a copy that is made
+    of it says with what error it cannot be read.
+    """
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE)) as kept,
+            contextlib.closing(sqlite3.connect("")) as copy,
+        ):
+            kept.backup(copy)
+            return bool(copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+    except sqlite3.Error as error:
+        return _tells_of_damage(error)
 
 
 def _forget_old(connection: sqlite3.Connection, now: float) -> None:

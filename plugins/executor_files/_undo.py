@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from executor import paths
@@ -31,14 +32,17 @@ def undo_file_change(options: Options, arguments: dict[str, Any]) -> dict[str, A
             now = state_of(path)
             change = _last(history, path, now)
             former = history.content(change) if change.content is not None else None
-            _check_possible(path, change, now, former)
-            _restore(path, change, now, former)
-            history.mark_undone(change.id)
         except sqlite3.Error as error:
             raise ToolFailedError(f"What was kept of {shown(path)} cannot be read: {error}") from error
-    result = {"path": shown(path), "undone": change.tool, "changed_at": when(change.at), "now": _kind(change.before)}
-    if change.before.startswith("file:") and not Withheld().keeps(path):
-        result["diff"] = _diff(path, now, former or b"")
+        _check_possible(path, change, now, former)
+        result = {
+            "path": shown(path), "undone": change.tool, "changed_at": when(change.at), "now": _kind(change.before)
+        }  # fmt: skip
+        if change.before.startswith("file:") and not Withheld().keeps(path):
+            result["diff"] = _diff(path, now, former or b"")  # before the change, as in `write_file`
+        _restore(path, change, now, former)
+        with suppress(OSError, sqlite3.Error):  # it is done; who asks next time sees that, see `_last`
+            history.mark_undone(change.id)
     return result
 
 

@@ -47,6 +47,38 @@ def test_changes_are_taken_back_one_after_the_other(here, tools):
     assert "no change" in tools.refuse("undoFileChange", path)
 
 
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("disk I/O error"), OSError(5, "Input/output error")])
+def test_what_was_taken_back_is_told_though_it_cannot_be_noted(here, tools, monkeypatch, error):
+    def fails(*_):
+        raise error
+
+    path = here / "f"
+    tools.writeFile(path, content="one\n")
+    tools.writeFile(path, content="two\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "mark_undone", fails)
+        assert tools.undoFileChange(path)["undone"] == "writeFile"
+    assert path.read_text() == "one\n"
+    assert tools.undoFileChange(path)["now"] == "nothing"  # the change before, not the same one again
+
+
+def test_a_disk_that_has_failed_once_loses_nothing_that_was_kept(here, tools, database, monkeypatch):
+    def fails(*_):
+        error = sqlite3.DatabaseError("database disk image is malformed")  # so it is told of a page, too
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+    path = here / "f"
+    tools.writeFile(path, content="one\n")
+    tools.writeFile(path, content="two\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "_connect", fails)
+        assert "malformed" in tools.refuse("undoFileChange", path)
+    assert [kept.name for kept in database.parent.glob("undo.damaged-*")] == []
+    assert tools.undoFileChange(path)["undone"] == "writeFile"
+    assert path.read_text() == "one\n"
+
+
 def test_links_and_empty_folders_come_back(here, tools):
     (here / "link").symlink_to("nowhere")
     (here / "folder").mkdir(mode=0o750)
