@@ -331,7 +331,7 @@ class PermissionPlugin:
         if policy is None:
             return False
         project = policy.places.project
-        return _load.policy_file()[1] or _load.project_file(project).exists() or bool(_load.files_above(project))
+        return _load.policy_file()[1] or _load.is_meant(_load.project_file(project)) or bool(_load.files_above(project))
 
     def where(self, decided: Decision | Part) -> str | None:
         """``FILE:LINE`` of the rule that decided, or None: it is of no file, or there is no rule."""
@@ -362,7 +362,7 @@ class PermissionPlugin:
         """
         policy = self.policy
         path = _load.project_file(policy.places.project) if policy is not None else None
-        if policy is None or path is None or not path.exists():
+        if policy is None or path is None or not _load.is_meant(path):
             return False
         self.trusted.trust(Path(policy.places.project), _source.read_source(path).digest)
         return True

@@ -69,6 +69,19 @@ def test_a_full_disk_is_told_with_the_file_that_does_not_fit_on_it(run, own_fold
     assert not [path for path in own_folders.rglob(".*.json.*") if not path.name.endswith(".lock")]
 
 
+@pytest.mark.parametrize("words", [("init",), ("add", "git status *"), ("remove", "git status *")])
+def test_a_policy_that_cannot_be_looked_at_is_not_written_anew(run, policy, monkeypatch, words):
+    path = policy({"whitelist": {"patterns": ["git log *"]}})
+    exists = Path.exists
+
+    def seen(self, **how):  # Python 3.14 says of every error that nothing is there
+        return self.resolve() != path.resolve() and exists(self, **how)
+
+    monkeypatch.setattr(Path, "exists", seen)
+    run("permissions", *words)
+    assert "git log *" in path.read_text()
+
+
 def test_a_folder_that_cannot_be_made_is_told(run, own_folders):
     (own_folders / "config").write_text("a file")
     for words in (("init",), ("add", "git log *")):

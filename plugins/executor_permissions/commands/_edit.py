@@ -11,7 +11,14 @@ from executor.cli import CliError
 from executor.ownfolders import make_private
 from executor_permissions.judge.rules._rules import LISTS, ListName
 from executor_permissions.store._content import without_nulls
-from executor_permissions.store._load import Policy, default_state_dir, files_above, policy_file, project_file
+from executor_permissions.store._load import (
+    Policy,
+    default_state_dir,
+    files_above,
+    is_meant,
+    policy_file,
+    project_file,
+)
 from executor_permissions.store._private import locked, write_private
 from executor_permissions.store._source import read_source
 from executor_permissions.store._trust import Trust
@@ -63,8 +70,8 @@ def files(policy: Policy) -> list[tuple[Source, bool]]:
     """The files in use and whether each is trusted, the user's first. Raises PermissionConfigError."""
     project = Path(policy.places.project)
     own, project_own = policy_file()[0], project_file(project)
-    found = [(read_source(own), True)] if own.exists() else []
-    if project_own.exists() and project_own.resolve() != own.resolve():
+    found = [(read_source(own), True)] if is_meant(own) else []
+    if is_meant(project_own) and project_own.resolve() != own.resolve():
         source = read_source(project_own)
         found.append((source, Trust(default_state_dir()).is_trusted(project, source.digest)))
     return [*found, *((read_source(path), False) for path in files_above(project))]
@@ -146,7 +153,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 
     path, changed = _change(change, ())
     if not changed:
-        others = [each for each in rules_of(read_source(path)) if each.rule == rule] if path.exists() else []
+        others = [each for each in rules_of(read_source(path)) if each.rule == rule] if is_meant(path) else []
         others.sort(key=lambda each: each.list != list_name)
         hint = "'toolexec permissions show' lists the rules"
         if others and others[0].key in _LISTED:
@@ -160,7 +167,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 def can_be_removed(rule: str, where: str) -> bool:
     """Whether *rule*, which stands in ``FILE:LINE``, is one that `remove_rule` takes out."""
     path = policy_file()[0]
-    found = rules_of(read_source(path)) if path.exists() else ()
+    found = rules_of(read_source(path)) if is_meant(path) else ()
     return any((each.rule, each.where) == (rule, where) and each.key in _LISTED for each in found)
 
 
@@ -170,7 +177,7 @@ def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tu
     make_private(path.parent)
     with locked(path.with_name(f".{path.name}.lock")):
         content: dict[str, Any] = {"version": "1.2"}  # which has boxes, as where there is no file
-        if path.exists():
+        if is_meant(path):
             Policy.load(path)
             content = without_nulls(json.loads(path.read_text(encoding="utf-8-sig")))
         elif free:

@@ -16,7 +16,7 @@ from executor_permissions.commands._edit import rules_of
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._check import KEYS
 from executor_permissions.store._content import without_nulls
-from executor_permissions.store._load import Policy, find_project, policy_file
+from executor_permissions.store._load import Policy, find_project, is_meant, policy_file
 from executor_permissions.store._private import write_private
 from executor_permissions.store._source import checked, read_unchecked
 
@@ -66,7 +66,7 @@ def init_command(app: App) -> None:
 def _new_file() -> Path:
     """Where the user's policy file will be. Raises CliError if there is one."""
     path = policy_file()[0]
-    if path.exists():
+    if is_meant(path):
         raise CliError(f"{path}: there is a policy already: 'toolexec permissions add' adds to it")
     return path
 
