@@ -43,8 +43,11 @@ SHOWN = 800  # characters of what a runner wrote to stderr before it died
 # The second process belongs to nobody who would have to wait for it; the first one ends at once.
 _RUNNER = """
 import json, os, sys
-if hasattr(os, "fork") and os.fork():
-    os._exit(0)
+try:
+    if hasattr(os, "fork") and os.fork():
+        os._exit(0)
+except OSError as error:
+    sys.exit(f"no process can be forked: {error}")
 sys.path[:] = json.loads(sys.argv[1])
 from executor._executor import ToolExecutor
 from executor.background._runner import run

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from executor import Decision, ToolCall, ToolExecutor, Verdict
+from executor.background import _detached
 from executor.background._runner import JudgedCall
 
 
@@ -44,3 +48,12 @@ def test_only_the_call_that_was_judged_is_allowed_and_what_its_tool_calls_is_jud
         assert (info["method"], told[1] in info["reason"]) == (told[0], True), info
     expected = ("detached", "a hook asks") if plugin is None else ("user_denied", "by the judge")
     assert (other.allowed, other.info["method"], other.info["reason"]) == (False, *expected)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
+def test_a_runner_that_cannot_be_forked_says_so_without_a_traceback():
+    refused = "import os\ndef fork():\n    raise BlockingIOError(11, 'no process is left')\nos.fork = fork\n"
+    command = [sys.executable, "-c", refused + _detached._RUNNER, "[]"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "no process can be forked: [Errno 11] no process is left\n"
