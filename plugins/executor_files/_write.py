@@ -28,7 +28,7 @@ from executor_files._keeping import Keeping
 from executor_files._withheld import Withheld, check_may
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MAX_EDIT_BYTES = 32 << 20  # a file that is edited is held in memory several times
@@ -43,6 +43,8 @@ class _Turn:
 # Two edits of one file at once, as when a model asks for both in one turn, have to come one after the other. A path
 # always has the same lock; that some share one costs them a wait.
 _turns = [_Turn() for _ in range(64)]
+_ALONE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_NAMELESS = os.O_TMPFILE | os.O_WRONLY if hasattr(os, "O_TMPFILE") else 0
 _NEW_MODE = 0o666  # before the umask, as open(2) is called by every program that makes ordinary files
 
 
@@ -227,13 +229,16 @@ def replace(
     with paths.open_parent(path) as (folder, name):
         old = _status(folder, name, path)
         _check_unchanged(path, expected, old)
-        with _beside(folder, name, _NEW_MODE if old is None else stat.S_IWUSR | stat.S_IRUSR) as (fd, temporary):
+
+        def fill(fd: int) -> None:
             _write_all(fd, data)
             if old is not None:
                 _keep_rights(fd, old, folder, name)
             elif mode is not None:
                 os.fchmod(fd, mode)
             os.fsync(fd)
+
+        with _beside(folder, name, _NEW_MODE if old is None else stat.S_IWUSR | stat.S_IRUSR, fill) as temporary:
             check_stop()
             _check_unchanged(path, expected, _status(folder, name, path))
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -272,20 +277,46 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 @contextmanager
-def _beside(folder: int | None, name: str, mode: int) -> Iterator[tuple[int, str]]:
-    """A new file in the same folder: its descriptor and name. It is removed if the block raises."""
+def _beside(folder: int | None, name: str, mode: int, fill: Callable[[int], None]) -> Iterator[str]:
+    """A new file in the same folder, which *fill* has written: its name. It is removed if the block raises."""
     temporary = os.path.join(os.path.dirname(name), f".executor-{os.urandom(8).hex()}.tmp")  # noqa: PTH118, PTH120 -- *name* belongs to a dir_fd
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    fd = os.open(temporary, flags, mode, dir_fd=folder)
+    filled = folder is not None and _filled_before_named(folder, temporary, mode, fill)
+    fd = None if filled else os.open(temporary, _ALONE, mode, dir_fd=folder)
     try:
-        try:
-            yield fd, temporary
-        finally:
-            os.close(fd)
+        if fd is not None:
+            try:
+                fill(fd)
+            finally:
+                os.close(fd)
+        yield temporary
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+
+
+def _filled_before_named(folder: int, temporary: str, mode: int, fill: Callable[[int], None]) -> bool:
+    """
+    Make the file without a name, which it is given once it is whole: who is killed meanwhile leaves nothing behind.
+
+    Returns:
+        Whether the system can do that (open(2), O_TMPFILE); if not, there is nothing.
+    """
+    try:
+        fd = os.open(os.curdir, _NAMELESS, mode, dir_fd=folder) if _NAMELESS else -1
+    except OSError:  # this file system has no such files; or no new ones, which is told of one with a name
+        return False
+    if fd < 0:
+        return False
+    try:
+        fill(fd)
+        try:
+            os.link(f"/proc/self/fd/{fd}", temporary, dst_dir_fd=folder, follow_symlinks=True)
+        except OSError:  # a system without /proc, or a sandbox that lets nothing be linked
+            return False
+        return True
+    finally:
+        os.close(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:

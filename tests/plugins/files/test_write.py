@@ -138,6 +138,30 @@ class TestWriteFile:
             getattr(tools, tool)("f", **told)
         assert (here / "f").read_text() == "old"
 
+    @pytest.mark.parametrize("old", [None, "old"])
+    def test_whoever_is_killed_while_it_is_written_leaves_nothing_beside_it(self, here, tools, meanwhile, old):
+        try:
+            os.close(os.open(here, os.O_TMPFILE | os.O_WRONLY))
+        except (AttributeError, OSError):
+            pytest.skip("this file system has no files without a name")
+        if old is not None:
+            (here / "f").write_text(old)
+        seen = []
+        meanwhile(lambda: seen.append(names(here)))
+        tools.writeFile("f", content="new")
+        assert seen == [[] if old is None else ["f"]]
+        assert ((here / "f").read_text(), names(here)) == ("new", ["f"])
+
+    @pytest.mark.parametrize("missing", ["link", "kind"])
+    def test_where_no_file_can_do_without_a_name_it_has_one(self, here, tools, monkeypatch, missing):
+        def refused(*_, **__):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+        monkeypatch.setattr(*((os, "link", refused) if missing == "link" else (_write, "_NAMELESS", 0)))
+        assert tools.writeFile("f", content="new")["created"]
+        assert not tools.writeFile("f", content="newer")["created"]
+        assert ((here / "f").read_text(), names(here)) == ("newer", ["f"])
+
     def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(self, here, tools):
         (here / "f").write_text("old")
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
