@@ -112,6 +112,7 @@ class Meeting:
             (self.folder / f"{name}.new").rename(self.folder / f"{name}{kind}")
         except BaseException:
             made.close()
+            self.remove(f"{name}.new")
             raise
         return made
 

@@ -366,6 +366,18 @@ def test_a_key_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, wher
     assert [path.name for path in meeting.folder.iterdir()] == ["key"]
 
 
+def test_a_surface_that_cannot_be_shown_to_others_leaves_nothing(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    meeting = Meeting(tmp_path / "people")
+    meeting.key()
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="denied"):
+        meeting.listen("mine")
+    assert [path.name for path in meeting.folder.iterdir()] == ["key"]
+
+
 def test_who_cannot_read_the_key_is_shown_nothing_and_answers_nothing(caplog):
     meeting = Meeting()
     meeting.key()
