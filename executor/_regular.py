@@ -12,14 +12,15 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getatt
 
 def regular_only(path: str, flags: int) -> int:
     """
-    As ``opener`` of ``open``: opens regular files only, for who reads what somebody else may have put there.
+    As ``opener`` of ``open``: opens regular files only, for who reads what somebody else may have put there. What it
+    makes is the user's alone.
 
     Whoever opens a FIFO waits until somebody writes into it, which may be never.
 
     Raises:
         OSError: As ``os.open``; EINVAL for anything else than a regular file.
     """
-    opened = os.open(path, flags | _NO_WAITING, 0o666)
+    opened = os.open(path, flags | _NO_WAITING, 0o600)
     if stat.S_ISREG(os.fstat(opened).st_mode):
         return opened
     os.close(opened)

@@ -38,7 +38,6 @@ def locked(path: Path) -> Iterator[None]:
         yield
         return
     with open(path, "a", opener=regular_only) as stream:
-        path.chmod(0o600)
         end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
         # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
         while not _try(lambda: fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB), path):

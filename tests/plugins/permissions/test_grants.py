@@ -17,6 +17,7 @@ import pytest
 
 from executor import Decision
 from executor.errors import PermissionConfigError
+from executor.paths import regular_only
 from executor_permissions.judge.rules._rules import Part, Placeholders
 from executor_permissions.store import _private
 from executor_permissions.store._grants import Grant, GrantBook, GrantView, arguments_digest, new_grant_id
@@ -374,6 +375,18 @@ def test_a_lock_that_the_system_does_not_let_go_of_hides_nothing(tmp_path, monke
     book.add(grant("a", scope="user"))
     book.add(grant("b", scope="user"))  # closing let go of it
     assert [each.id for each in GrantBook(tmp_path, PLACES).all()] == ["a", "b"]
+
+
+def test_a_lock_is_the_users_alone_from_the_first_moment(tmp_path):
+    before = os.umask(0)
+    try:
+        with _private.locked(tmp_path / "a.lock"):
+            pass
+        with open(tmp_path / "b", "a", opener=regular_only):
+            pass
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in sorted(tmp_path.iterdir())] == [0o600, 0o600]
 
 
 def test_a_file_system_without_locks_is_told_with_the_file(tmp_path, monkeypatch):
