@@ -91,6 +91,7 @@ def start(
     env: Mapping[str, str] | None = None,
     marks: Mapping[str, str] = NO_MARKS,
     front: Sequence[str] = (),
+    inner: Sequence[str] = (),
     **popen: Any,
 ) -> Boxed:
     """
@@ -104,6 +105,8 @@ def start(
         marks: Added to its environment, and to that of what stands before it: by them it is told from others.
         front: A program that becomes whatever stands after it, and what it is told; outside of the box where something
             stands before that.
+        inner: The same, of what begins the command in such a box, and in no other. Which box it is to be is chosen here
+            and now: what was chosen before may be another one.
         popen: More for ``subprocess.Popen``: its streams, its session.
 
     Returns:
@@ -114,7 +117,9 @@ def start(
         ConfinementError: The profile is required, and no box holds it here; or its box could not be made.
         OSError: As ``subprocess.Popen``.
     """
-    return _start_in(announced(profile), profile, command, cwd, env, popen, marks, front)
+    box = announced(profile)
+    command = [*inner, *command] if box.mechanism == "bubblewrap" else command
+    return _start_in(box, profile, command, cwd, env, popen, marks, front)
 
 
 def announced(profile: Profile) -> Box:

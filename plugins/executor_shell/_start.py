@@ -172,10 +172,9 @@ def _on_terminal(request: Request, marks: Mapping[str, str], terminal: int) -> S
         return _Free(subprocess.Popen([*python(LEAD), *program], env=_with({**more, **marks}), **how))
     from executor import confine
 
-    if confine.box_of(request.confine).mechanism == "bubblewrap":
-        program = [*python(FOREGROUND), *program]
     env = {**os.environ, **more}
-    return confine.start(request.confine, program, env=env, marks=marks, front=python(LEAD), **how)
+    front, inner = python(LEAD), python(FOREGROUND)
+    return confine.start(request.confine, program, env=env, marks=marks, front=front, inner=inner, **how)
 
 
 def _check(program: str, env: Mapping[str, str], cwd: str | None) -> None:

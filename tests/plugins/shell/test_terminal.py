@@ -1,5 +1,6 @@
 """Commands on a terminal, free and in every box: what they show, what is typed to them, and how they end."""
 
+import itertools
 import os
 import pty
 import queue
@@ -8,6 +9,8 @@ import threading
 
 import pytest
 
+from executor.confine import Box
+from executor.confine import _start as boxes
 from executor.errors import ToolCancelledError, ToolFailedError, ToolTimeoutError
 
 SECRET = "hunter2-Pa55"
@@ -201,6 +204,17 @@ class TestWhatIsTyped:
             assert "Permission denied" in result["stderr"] or "No such file" in result["stderr"]
         asks.type("\n")
         asks.end()
+
+    def test_it_begins_as_the_box_that_it_gets_wants_it_to(self, run, box, monkeypatch):
+        if box != "read" or boxes.trials.problem("bubblewrap"):
+            pytest.skip("it is about two boxes of one profile")
+        each = itertools.cycle(
+            [Box("read", "bubblewrap"), Box("read", "landlock")]
+        )  # which could not be tried at first
+        monkeypatch.setattr(boxes, "choose", lambda *_: next(each))
+        results = [run("test -t 0 && echo so", terminal=True) for _ in range(2)]
+        assert [(result["stdout"], result["exit_code"]) for result in results] == [("so\n", 0)] * 2
+        assert {result["confined"]["box"] for result in results} == {"bubblewrap", "landlock"}
 
 
 class TestWhoLooks:
