@@ -15,7 +15,14 @@ from executor.ownfolders import make_private
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.rules._rules import Placeholders, shell_rule
-from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
+from executor_permissions.store._private import (
+    LONGEST_SESSION,
+    first_missing,
+    locked,
+    read_private,
+    stamp_of,
+    write_private,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -121,7 +128,7 @@ class GrantBook:
         self.session = session
         self._path = folder / "grants.json"
         self._file_name = str(self._path)
-        self._missing = _first_missing(self._path)
+        self._missing = first_missing(self._path)
         self._places = places
         self._clock = clock
         self._grants: tuple[Grant, ...] = ()
@@ -257,7 +264,7 @@ class GrantBook:
             # thing that is missing on the way to it could as well take the file away.
             if not os.access(self._missing, os.F_OK):
                 return
-            self._missing = _first_missing(self._path)
+            self._missing = first_missing(self._path)
         stamp = stamp_of(self._file_name)
         if stamp == self._stamp:
             return
@@ -306,24 +313,6 @@ def portable_links(links: Iterable[tuple[str, str]], project: str) -> tuple[tupl
 def _moved(folder: str, old: str, new: str) -> str:
     """A folder, and if it is *old* or below it that of *new* instead."""
     return new + folder[len(old) :] if folder == old or folder.startswith(f"{old}/") else folder
-
-
-def _first_missing(path: Path) -> str | None:
-    """
-    The first on the way to *path* that does not exist; None where all does.
-
-    Raises:
-        OSError: It cannot be looked for. What may be there is not missing: somebody may have said never in it.
-    """
-    missing = None
-    for each in (path, *path.parents):
-        try:
-            each.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            missing = str(each)
-        else:
-            break
-    return missing
 
 
 def _is_over(grant: Grant, now: float) -> bool:

@@ -106,6 +106,24 @@ def stamp_of(path: str | Path) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
+def first_missing(path: Path) -> str | None:
+    """
+    The first on the way to *path* that does not exist; None where all does.
+
+    Raises:
+        OSError: It cannot be looked for. What may be there is not missing: somebody may have said never in it.
+    """
+    missing = None
+    for each in (path, *path.parents):
+        try:
+            each.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            missing = str(each)
+        else:
+            break
+    return missing
+
+
 def read_private(path: Path) -> Any:
     """
     The JSON that `write_private` has written. What is put in its place is not waited for.
