@@ -3,12 +3,14 @@
 # ruff: noqa: E501 -- tables of cases: a line each
 from __future__ import annotations
 
+import errno
 import os
 import random
 from fnmatch import fnmatchcase
 
 import pytest
 
+from executor_permissions import Policy
 from executor_permissions.judge.paths import _links
 from executor_permissions.judge.paths._links import Links, Place, stamp_of
 from executor_permissions.judge.paths._overlap import may_meet
@@ -113,6 +115,21 @@ def test_where_a_path_leads_is_looked_up_once_but_not_in_a_process(top, monkeypa
     assert [links.real(f"{top}/{path}") for path in ("b", "c/x")] == [f"{top}/b", f"{top}/c/x"]
     assert looked == [f"{top}/a", f"{top}/a/file"]
     assert [links.real("/proc/self/cwd", folder) for folder in ("/x", "/y")] == ["/x", "/y"]
+
+
+def test_a_link_that_the_system_cannot_read_may_lead_anywhere(top, monkeypatch):
+    def fail(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    monkeypatch.setattr(os, "readlink", fail)
+    assert Links().has_links(str(top), ["a"])
+    with pytest.raises(UnclearPathError, match="circle"):
+        Links().real(f"{top}/a/file")
+    policy = Policy.from_dict(
+        {"defaultPolicy": "ask", "whitelist": {"patterns": ["cat *"]}, "blacklist": {"arguments": {"readFile": {"path": ["secret"]}}}},
+        project_root=top,
+    )  # fmt: skip
+    assert policy.decide("runCommand", {"command": "cat a/file"}).verdict != "allow"
 
 
 MEETING = [  # a glob of the shell, a path or the pattern of a rule, whether they may mean the same file

@@ -7,6 +7,7 @@ is there, the judgement is the same.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -27,6 +28,7 @@ _LEVELS = 4  # of so many
 _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
 _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
+_NO_LINK = frozenset({errno.EINVAL, errno.ENOENT, errno.ENOTDIR})  # of a file or folder; it has gone just now
 _SECOND = 1_000_000_000  # nanoseconds
 _TICK, _LONG_TICK = _SECOND // 50, 2 * _SECOND + _SECOND // 50  # of most file systems; of those that tell whole seconds
 _unsettled = count(1)
@@ -259,11 +261,17 @@ def stamp_of(path: str) -> Stamp | None:
 
 
 def _target_of(path: str) -> str | None:
-    """What the link *path* points to, or None: it is none, or not to be looked at."""
+    """
+    What the link *path* points to, or None: it is none, or not there.
+
+    One that is there and cannot be read may lead anywhere: it is taken for a link to itself, which nobody can follow.
+    """
     try:
         # Most words of a command are no file, and an exception costs four times as much as this answer.
         return os.readlink(path) if os.access(path, os.F_OK, follow_symlinks=False) else None
-    except (OSError, ValueError):
+    except OSError as error:
+        return None if error.errno in _NO_LINK else path
+    except ValueError:
         return None
 
 
