@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._judge_shell import ShellJudge
+from executor_permissions.judge.bash._moves import names_of
 
 if TYPE_CHECKING:
     from executor_permissions.judge._shell_scope import Outcome, Rules, Session
@@ -64,15 +65,7 @@ class Judging:
         return judge.judge_words(words)
 
     def _start(self, text: str) -> tuple[Folders, bool]:
-        """
-        Where the shell of *text* is, and, if that may look there, whether it has further places for ``cd``.
-
-        Bash calls the folder as its parent did, if ``PWD`` is a name of that folder.
-        """
+        """Where the shell of *text* is, and, if that may look there, whether it has further places for ``cd``."""
         if _ITS_FOLDER.search(text) is None:
             return frozenset({self._cwd}), False
-        inherited, search = os.environ.get("PWD"), "CDPATH" in os.environ
-        if inherited is None or inherited == self._cwd or inherited[:1] != "/":
-            return frozenset({self._cwd}), search
-        same = os.path.realpath(inherited) == self._cwd
-        return frozenset({self._cwd, inherited} if same else {self._cwd}), search
+        return names_of(self._cwd), "CDPATH" in os.environ

@@ -156,6 +156,15 @@ def test_what_a_cd_into_the_project_leads_to_is_as_if_it_had_been_started_there(
     for line in ("cd $x && make", "cd sub > x && make", "cd sub && make > x"):
         assert chosen(line, confine) == ("ask", "project"), line
     assert chosen("cd sub", confine) == ("allow", "read")
+    # Shells take ".." by names: this is sub, where a box may have made the link and the program.
+    (project / "other").mkdir()
+    (project / "sub" / "link").symlink_to(project / "other")
+    assert chosen("cd sub/link/.. && ./deploy x", confine) == ("allow", "project")
+    # And they call the folder that they start in as their parent did.
+    (project.parent / "elsewhere").mkdir()
+    (project.parent / "elsewhere" / "link").symlink_to(project)
+    monkeypatch.setenv("PWD", str(project.parent / "elsewhere" / "link"))
+    assert chosen("cd ../project && make", confine) == ("ask", "read")
     monkeypatch.setenv("CDPATH", "/srv")
     assert chosen("cd sub && make", confine) == ("ask", "read")
 
@@ -464,6 +473,25 @@ def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, proje
     assert profile.name == "network"
     assert (f"{project.parent}/.ssh" in profile.credentials) is there
     assert bool(profile.credentials) is there
+
+
+def test_no_credentials_go_where_a_cd_may_lead_into_a_repository_of_the_project_by_names_or_by_links(project):
+    (project / "other" / "dir").mkdir(parents=True)
+    (project / "other" / "into" / "made" / ".git").mkdir(parents=True)
+    (project / "sub" / "into").mkdir(parents=True)
+    (project / "sub" / "link").symlink_to(project / "other" / "dir")
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
+    assert profile_of(policy, "cd sub && cd into && git fetch").credentials
+    # Of "sub/link/../x" bash goes to sub/x, or where the link leads if there is no such folder.
+    assert not profile_of(policy, "cd sub/link/../into && cd made && git fetch").credentials
+    (project / "sub" / "into").rmdir()
+    assert not profile_of(policy, "cd sub/link/../into && cd made && git fetch").credentials
+
+
+def test_a_row_of_cd_has_no_credentials_and_is_not_followed_in_all_ways_that_it_may_go(project):
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
+    row = "; ".join(f"cd a{i}" for i in range(200))  # 2 ** 200 folders
+    assert profile_of(policy, f"{row}; git fetch").credentials == ()
 
 
 @pytest.mark.parametrize(

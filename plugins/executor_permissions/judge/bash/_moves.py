@@ -5,7 +5,7 @@ What a builtin does to the shell that runs it: ``cd src`` moves it, ``read x`` a
 # ruff: noqa: SIM905, SLF001 -- lines of words are read, and changed, best; the table at the end is of its own methods
 from __future__ import annotations
 
-import os.path
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -199,6 +199,18 @@ class Builtins:
         if surely and (len(words) == 1 or (len(words) == 2 and type(words[1]) is str and _STATUS.match(words[1]))):
             return Ends(None, None)
         return Ends(state, state)
+
+
+def names_of(folder: str) -> Folders:
+    """
+    What a shell that is started in *folder*, which is resolved, may call it.
+
+    Bash calls it as its parent did, if ``PWD`` is a name of that folder.
+    """
+    inherited = os.environ.get("PWD")
+    if inherited is None or inherited == folder or inherited[:1] != "/" or os.path.realpath(inherited) != folder:
+        return frozenset({folder})
+    return frozenset({folder, inherited})
 
 
 def read_names(words: list[str]) -> tuple[list[str], list[str]]:

@@ -8,7 +8,9 @@ import os
 from typing import TYPE_CHECKING
 
 from executor.confine import is_elsewhere
+from executor_permissions.judge.bash._expand import MAX_FOLDERS
 from executor_permissions.judge.bash._words import KNOWN
+from executor_permissions.judge.boxes._moves import is_move, moved, start_of
 from executor_permissions.judge.git._work_tree import plain_sub_command
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.paths._paths import under
@@ -73,16 +75,16 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
     names: set[str] = set()
     builds = False
     parts = tuple(parts)
-    folders = {os.path.normpath(os.path.join(places.project, folder or ""))}
+    folders = start_of(os.path.join(places.project, folder or ""))
     for part in parts:
-        words = part.words
-        if words[:1] == ("cd",) and part.text.startswith("cd "):
-            if not _is_plain_move(words):
+        if is_move(part):
+            reached = moved(part, folders)
+            folders |= reached or frozenset()
+            if reached is None or len(folders) > MAX_FOLDERS:  # any of them may fail, so that each doubles them
                 return ()
-            folders |= {os.path.normpath(os.path.join(one, words[1])) for one in folders}
         elif _runs_itself(part):
-            names.add(words[0])
-            builds = builds or _is_builder(walk(list(words)))
+            names.add(part.words[0])
+            builds = builds or _is_builder(walk(list(part.words)))
         else:
             return ()
     if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
@@ -104,12 +106,6 @@ def _named_by(variables: Iterable[str], places: Places) -> Iterable[str]:
 
     named = named_secrets(places.home, variables)
     return (path for path in named if not under(os.path.realpath(path), places.project))
-
-
-def _is_plain_move(words: tuple[str, ...]) -> bool:
-    if len(words) != 2 or type(words[1]) not in KNOWN or "CDPATH" in os.environ:
-        return False
-    return words[1][:1] not in ("-", "~", "")
 
 
 def _runs_itself(part: Part) -> bool:

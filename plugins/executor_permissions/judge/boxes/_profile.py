@@ -16,6 +16,7 @@ from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.bash._shell import read
 from executor_permissions.judge.bash._words import Command
 from executor_permissions.judge.boxes._credentials import credentials
+from executor_permissions.judge.boxes._moves import is_move, moved, start_of
 from executor_permissions.judge.boxes._walked import Walked
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.options._programs import REMOTE, RUNNERS
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.rules._tokens import TokenPattern
     from executor_permissions.judge.rules._tool_rules import ShellRule
 
-# ruff: noqa: PTH112, PTH118 -- text, as in _paths
+# ruff: noqa: PTH112 -- text, as in _paths
 _BY_KIND: dict[str, ProfileName] = {
     "reader": "read",
     "builder": "project",
@@ -113,19 +114,16 @@ def _is_let(name: ProfileName, pattern: TokenPattern, part: Part, words: list[st
     return name != "open" or is_free(words)
 
 
-def _moved(parts: tuple[Part, ...], project: str, start: str) -> str | None:
+def _moved(parts: tuple[Part, ...], project: str, start: frozenset[str]) -> frozenset[str]:
     """
-    The folder of the project that a ``cd`` in front of all else leads to; None: nothing does.
+    The folders of the project that a ``cd`` in front of all else may lead to; none: nothing does.
 
     What stands behind it is run there as if it had been started there, and the shell itself runs nothing else.
     """
-    if len(parts) < 2 or len(parts[0].words) != 2 or parts[0].text[:3] != "cd ":
-        return None
-    program, target = parts[0].words
-    if program != "cd" or type(target) is not str or target[:1] in ("-", "~", "+") or "CDPATH" in os.environ:
-        return None
-    folder = os.path.realpath(os.path.join(start, target))
-    return folder if under(folder, project) else None
+    if len(parts) < 2 or not is_move(parts[0]):
+        return frozenset()
+    folders = moved(parts[0], start) or frozenset()
+    return folders if all(under(os.path.realpath(one), project) for one in folders) else frozenset()
 
 
 def _is_free(project: str, folders: Iterable[str], words: Sequence[str]) -> bool:
@@ -216,10 +214,10 @@ class Confinement:
         names: list[ProfileName] = []
         written: list[str] = []
         parts = tuple(parts)
-        start = folder or self._places.project
-        moved = _moved(parts, self._places.project, start)
-        is_free = partial(_is_free, self._places.project, (start, moved or start))
-        for part in parts[moved is not None :]:
+        start = start_of(folder or self._places.project)
+        folders = _moved(parts, self._places.project, start)
+        is_free = partial(_is_free, self._places.project, start | folders)
+        for part in parts[bool(folders) :]:
             if part.words[:1] == (_WRITTEN,):
                 if part.verdict == "allow" and part.rule is not None:
                     written.extend(map(os.path.realpath, part.words[1:]))
