@@ -64,13 +64,16 @@ RUNNERS = [
         "pnpm exec rm x", "pnpm dlx rm x", "poetry run rm x", "pyenv exec rm x", "rbenv exec rm x", "rye run rm x", "uv run rm x", "yarn exec rm x", "yarn dlx rm x",
         "docker run -- rm x", "docker exec -- rm x", "podman run -- rm x", "podman exec -- rm x", "kubectl exec -- rm x", "kubectl run -- rm x", "kubectl debug -- rm x", "lxc exec -- rm x", "conda run -- rm x", "mamba run -- rm x", "direnv exec -- rm x",
         "poetry -v run rm x", "poetry run -- rm x", "uv run --frozen -- rm x", "npm exec -c 'rm x'", "npm exec -y --call 'rm x'", "poetry a run rm x", "/usr/bin/uv run rm x",
+        "npm exe -- rm x", "yarn exec 'rm x'", "bun exec 'rm x; ls'", "pnpm --shell-mode exec 'rm x'",
     ]),
     (MAYBE, [
         "docker run image rm x", "docker exec c rm x", "podman run image rm x", "kubectl exec pod rm x", "lxc exec c rm x", "conda run rm x", "mamba run rm x", "direnv exec d rm x", "uv run --with y rm x", "docker run rm x", "poetry run -q rm x",
-        "docker run a b c d e f g h i j k l m rm x",
+        "docker run a b c d e f g h i j k l m rm x", "npm explore p -- rm x", "npm explore p rm x", "npm explor p 'rm x'", "npm -w a explore p -- rm x",
     ]),
     (FREE, ["uv run ls", "poetry run", "poetry", "npm run build", "docker run image ls", "uv lock", "bun run x", "npm exec ls", "asdf list", "npm test -- ls"]),
     (HIDDEN, ["uv lock rm", "bun rm x", "docker rm x"]),
+    (HIDDEN, ["npm run t --script-shell=/bin/rm", "npm --script-sh rm test", "npm docs t --browser='rm x'", "npm config set script-shell rm", "gh cs ssh -- rm x", "gh alias set x '!rm y'", "gh repo clone a/b -- -u 'rm x'", "gh config set pager 'rm x'", "pip --python rm list", "pip config --edit 'rm x' edit"]),
+    (FREE, ["npm rm x", "npm i rm", "npm run rm", "npm view rm", "npm test -- rm", "gh pr create --body 'rm x'", "gh search issues rm", "pip install rm", "pip show rm"]),
 ]  # fmt: skip
 
 
@@ -170,13 +173,13 @@ def test_what_find_fd_and_xargs_run_is_found():
 OTHERS = [
     (DENY, [
         "git -c alias.x='!rm y' x", "git -c core.pager='rm y' log", "git --config a='rm y' x", "git --config='!A=1 rm y' x", "git '-calias.x=!A=1 rm y' x", "git rebase -x 'rm y'", "git rebase --exec 'rm y'", "git rebase --exec='rm y'", "git difftool --extcmd 'rm y'", "git difftool --extcmd='rm y'",
-        "git clone --upload-pack 'rm y' z", "git clone --upload-pack='rm y' z", "git push --receive-pack 'rm y'", "git push --receive-pack='rm y'", "git submodule foreach 'rm y'", "git bisect run rm y", "git filter-branch --tree-filter 'rm y'", "git filter-branch --index-filter 'ls; rm y'",
-        "git foo --exec='rm y'", "git grep -O'rm y' x", "git grep -nO'rm y' x", "git grep --open='rm y' x", "git difftool -yx'rm y'", "git difftool -yx 'rm y'", "git rebase -ix'rm y' HEAD", "git clone -qu'rm y' a", "git fetch --upload-p='rm y' x",
+        "git clone --upload-pack 'rm y' z", "git clone --upload-pack='rm y' z", "git push --receive-pack 'rm y'", "git push --receive-pack='rm y'", "git submodule foreach 'rm y'", "git submodule foreach rm y", "git submodule foreach -q --recursive rm y", "git submodule --quiet foreach sh -c 'rm y'", "git submodule foreach env rm y", "git bisect run rm y", "git filter-branch --tree-filter 'rm y'", "git filter-branch --index-filter 'ls; rm y'",
+        "git foo --exec='rm y'", "git grep -O'rm y' x", "git grep -nO'rm y' x", "git grep --open='rm y' x", "git difftool -yx'rm y'", "git difftool -yx 'rm y'", "git rebase -ix'rm y' HEAD", "git clone -qu'rm y' a", "git fetch --upload-p='rm y' x", "ag --pager 'rm y' x", "ag --pager='ls; rm y' x", "ag x --pag 'rm y'",
     ]),
     (MAYBE, ["git clone -u 'rm y' z"]),
     (MAYBE, ["foo rm", "foo --a=rm", "foo --a='rm x'", "foo /bin/rm", "foo 'ls; rm x'", "foo run -x rm -f", "nohup foo rm", "foo bar baz rm", "rm=1 foo --run=/bin/rm"]),
     (HIDDEN, ["awk 'BEGIN{system(x)} rm'", "git run rm", "sort --compress-program rm a", "foo a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
-    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'", "git grep -n -e rm", "git clean -fdx rm", "git commit -m '-Orm x'"]),
+    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'", "git grep -n -e rm", "git clean -fdx rm", "git commit -m '-Orm x'", "git grep foreach rm", "git submodule foreach git rm x", "ag rm", "ag 'rm x' y"]),
 ]  # fmt: skip
 
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge.bash._words import Inside
 
-_BEFORE = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u foreach".split())  # noqa: SIM905 -- a line
+_BEFORE = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u".split())  # noqa: SIM905 -- a line
 _OF_BISECT = frozenset({"run", "view", "visualize"})
-_RUNNING = _BEFORE | _OF_BISECT | {"config"}
+_OF_FOREACH = frozenset({"-q", "--quiet", "--recursive", "--"})
+_RUNNING = _BEFORE | _OF_BISECT | {"config", "foreach"}
 _LONG = re.compile(r"--(?:exe(?!c-p)|ext|upl|rece|open)[a-z-]*=(.+)", re.DOTALL)
 _ENDS = re.compile(r"-[A-Za-z]*[xu]\Z")  # the next word is its value, as of "rebase -ix"
 # Short options with such a value behind them, in the same word.
@@ -53,6 +54,8 @@ def look_at_git(words: list[str], found: Inside) -> None:
             found.commands.append(Inner(None, word, i, certain=before != "-u"))
         elif before in _OF_BISECT and "bisect" in words:
             found.commands.append(Inner(_bisected(before, words[i:]), None, i))
+        elif before == "foreach" and sub.startswith("submodule"):
+            found.commands.extend(_in_submodules(words, i))
         else:
             found.commands.extend(Inner(None, text, i) for text in _told(word, before, glued))
 
@@ -64,6 +67,16 @@ def _may_run(words: list[str]) -> bool:
         return True
     glued = (word for word in words if word[:1] == "-" != word[1:2] and not _GLUED_LETTERS.isdisjoint(word))
     return not _GLUED.keys().isdisjoint(words) and any(glued)
+
+
+def _in_submodules(words: list[str], at: int) -> Iterator[Inner]:
+    """What ``submodule foreach`` runs: a single word is a script, several are a command."""
+    while at < len(words) and words[at] in _OF_FOREACH:
+        at += 1
+    if at == len(words) - 1:
+        yield Inner(None, words[at], at)
+    elif at < len(words):
+        yield Inner(words[at:], None, at)
 
 
 def _bisected(how: str, words: list[str]) -> list[str]:

@@ -160,7 +160,7 @@ RUNNERS: dict[str, frozenset[str]] = {
     "lxc": frozenset({"exec"}),
     "mamba": frozenset({"run"}),
     "mise": frozenset({"exec", "x"}),
-    "npm": frozenset({"exec", "x"}),
+    "npm": frozenset({"exec", "exe", "x", "explore", "explor", "explo"}),
     "nvm": frozenset({"exec", "run"}),
     "pdm": frozenset({"run"}),
     "pipenv": frozenset({"run"}),
@@ -191,8 +191,18 @@ NAME_BUILTINS = frozenset(
     "let declare typeset local readonly export unset read mapfile readarray printf test [ wait getopts [[ ((".split()
 )
 
-# Arguments of these are never run, whatever they say; of other programs only what their tables know to the last word.
+# Arguments of these are never run, whatever they say, but for those in the next; of other programs only what their
+# tables know to the last word.
 INERT = frozenset("[ [[ ag curl export gh jira logger notify-send npm pip pytest read say set unset".split())
+# Of those: options, of which npm takes a beginning too, and sub-commands behind which something is run, or set as a
+# program that is run later.
+RUN_BEHIND: dict[str, frozenset[str]] = {
+    "gh": frozenset("alias browse clone codespace config cs ext extension extensions fork ssh".split()),
+    "npm": frozenset(
+        "c config edit set --browser --editor --git --node-options --script-shell --shell --viewer".split()
+    ),
+    "pip": frozenset("config --editor --python".split()),
+}
 WRITERS = frozenset(
     "tee dd cp mv ln install curl wget rsync scp sed awk perl python python3 node truncate sponge".split()
 )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.runs._runs import Run
 
 _MOST_WORDS = 20_000  # of commands that are in others
+_MOST_SUB_COMMANDS = 3  # words that may be one: values of options in front of it are among them
 _JUDGED_BY_THEMSELVES = frozenset({*_programs.INERT, *_programs.WRAPPERS})
 _EXPORTING = frozenset({"export", "declare", "typeset", "readonly"})  # git's settings, for all that follows
 _OBEYING = _programs.SHELLS | {".", "source"}
@@ -124,7 +125,7 @@ def _exports(command: Command) -> str | None:
 def _names_one_of(command: Command, text: str, programs: frozenset[str]) -> str | None:
     """A program that is given the name of one of *programs* may run it, unless it is known to run nothing."""
     program = command.program
-    if not programs or program is None or program in _JUDGED_BY_THEMSELVES:
+    if not programs or program is None or (program in _JUDGED_BY_THEMSELVES and not _runs_behind_a_word(command)):
         return None
     if command.stdin and _lexical.mentions(text, programs):
         quiet = _runs_nothing(command) and not takes_commands(command.words)
@@ -141,6 +142,18 @@ def _names_one_of(command: Command, text: str, programs: frozenset[str]) -> str 
         if at not in _read_by_themselves(command):
             return f"{program} may run what it is given"
     return None
+
+
+def _runs_behind_a_word(command: Command) -> bool:
+    """Whether one of the programs of which most arguments are never run has such an option or sub-command."""
+    behind = _programs.RUN_BEHIND.get(command.program or "")
+    if behind is None:
+        return False
+    options = [word.partition("=")[0] for word in command.words[1:] if word[:1] == "-"]
+    operands = [word for word in command.words[1:] if word[:1] != "-"][:_MOST_SUB_COMMANDS]
+    return not behind.isdisjoint((*options, *operands)) or any(
+        full.startswith(option) for option in options if len(option) > len("--x") for full in behind
+    )
 
 
 def _read_by_themselves(command: Command) -> frozenset[int]:

@@ -132,15 +132,16 @@ def _runner(program: str, words: list[str], found: Inside) -> None:
     if at >= len(words):
         return
     begin, certain = skip_options(words, at + 1, frozenset())
-    plain = (
-        certain
-        and begin == at + 1
-        and program not in ("docker", "podman", "kubectl", "lxc", "conda", "mamba", "direnv")
-    )
-    if begin < len(words) and (plain or words[begin - 1] == "--"):
+    named = program in ("docker", "podman", "kubectl", "lxc", "conda", "mamba", "direnv") or words[at][:4] == "expl"
+    plain = certain and begin == at + 1 and not named  # else there is a name in front of it, of an image or a package
+    surely = begin < len(words) and (plain or words[begin - 1] == "--")
+    if surely:
         found.commands.append(Inner(words[begin:], None, begin))
     else:
         found.commands.extend(suffixes(words, at + 1))
+    # Some give a shell what stands there: "yarn exec 'rm x'".
+    last = begin + 1 if surely else len(words)
+    found.commands.extend(Inner(None, words[i], i, certain=surely) for i in range(at + 1, last) if " " in words[i])
     found.commands.extend(scripts_of(words, ("-c", "--call")))
 
 
@@ -291,8 +292,13 @@ def _python(words: list[str], _command: Command, found: Inside) -> None:
             return
 
 
+def _ag(words: list[str], _command: Command, found: Inside) -> None:
+    found.commands.extend(scripts_of(words, ("--pag", "--page", "--pager")))
+
+
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
+    "ag": _ag,
     "alias": _rebinding,
     "bind": _callback_builtin,
     "compgen": _callback_builtin,
