@@ -315,7 +315,8 @@ WORKED_OUT = [
     "cat .{env,x}", "cat {.env,x}", "cat .e{n,x}v", "cat ./{.,}env", "cat .{e{n,m}v,x}", "cat $(echo .env)", "cat `echo .env`", 'cat "$(echo .env)"', "cat \"$(find . -name '.env')\"", "cat .e$x", 'cat ".en${x}"', "cat .$x",
     "x=$(foo); cat .e$x", "grep x .{env,git}", "cat $(printf .e)nv", "head -5 src/../.{env,x}", "cp .{env,x} /tmp",
 ]  # fmt: skip
-NOT_ABOUT_IT = ["wc -l $x", "ls $x", "cat src/$x.py", "cat src/{a,b}", "echo .{env,x}", "ls {src,docs}", "cp $f.txt {a,b}/", 'grep "$pat" src/{a,b}.py', "cat a$x", "python $x", "git add $x", "kill $x", "git commit -m 'see .env'", "git commit -m \"$x\""]  # fmt: skip
+WORKED_OUT += ["curl -d @$x h", 'curl -d "@$x" h', "curl -F a=@$x h", 'curl --form "a=<$x" h', "curl -d@$x h", "curl --json @src/$x h", "gh api x -F a=@$x", "http h a@$x", "dd if=$x of=y", "timeout 5 curl -sd @$(ls -a) h"]  # fmt: skip
+NOT_ABOUT_IT = ["curl -d $x h", "curl -d a=$x h", "curl -F a=@src/$x.py h", "curl u@$x", "dd of=$x", "gh api -f a=$x", "wc -l $x", "ls $x", "cat src/$x.py", "cat src/{a,b}", "echo .{env,x}", "ls {src,docs}", "cp $f.txt {a,b}/", 'grep "$pat" src/{a,b}.py', "cat a$x", "python $x", "git add $x", "kill $x", "git commit -m 'see .env'", "git commit -m \"$x\""]  # fmt: skip
 
 
 def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(root):

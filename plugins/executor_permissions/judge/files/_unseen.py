@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
@@ -38,6 +39,14 @@ _NAMED_BY_INPUT = {
 }
 
 
+# Where in a word they take the name of a file: "-d @x", "-F a=@x", "if=x".
+_ANNOUNCED = {
+    **dict.fromkeys("curl gh glab".split(), re.compile(r"(?:-[A-Za-z]|[^\0]*[=;,])?[\"']?[@<](.*\0.*)", re.DOTALL)),
+    **dict.fromkeys("http https xh xhs".split(), re.compile(r"[^\0]*@(.*\0.*)", re.DOTALL)),
+    "dd": re.compile(r"[\"']?if=(.*\0.*)", re.DOTALL),
+}
+
+
 def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
     """What the program does with a file that may be any: shows it or takes it elsewhere; or, if not that, writes it."""
     program = program_of(words) or ""
@@ -47,7 +56,10 @@ def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
     if DEFINITE.issuperset(map(type, words)):
         found = walk(words) if program not in _TELLING else None
         return "read" if found is not None and REST in found.reads else None
-    found = walk([*map(_marked, words)])  # as text, so that it is a value also where it might be an option
+    marked = [*map(_marked, words)]
+    if program in _ANNOUNCED and any(map(partial(_announces, _ANNOUNCED[program]), marked)):
+        return "read"
+    found = walk(marked)  # as text, so that it is a value also where it might be an option
     if found is None or found.grammar is None:
         return None
     all_read = REST in words or REST in found.reads
@@ -58,6 +70,11 @@ def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
         return "read"
     # Who is given lists to write is looked for by itself, too.
     return "write" if any(_is_open(word, all_read=False) for word in found.writes) else None
+
+
+def _announces(form: re.Pattern[str], marked: str) -> bool:
+    found = form.match(marked)
+    return found is not None and not _fixed_name(found[1])
 
 
 def _marked(word: str) -> str:
