@@ -174,12 +174,12 @@ OTHERS = [
     (DENY, [
         "git -c alias.x='!rm y' x", "git -c core.pager='rm y' log", "git --config a='rm y' x", "git --config='!A=1 rm y' x", "git '-calias.x=!A=1 rm y' x", "git rebase -x 'rm y'", "git rebase --exec 'rm y'", "git rebase --exec='rm y'", "git difftool --extcmd 'rm y'", "git difftool --extcmd='rm y'",
         "git clone --upload-pack 'rm y' z", "git clone --upload-pack='rm y' z", "git push --receive-pack 'rm y'", "git push --receive-pack='rm y'", "git submodule foreach 'rm y'", "git submodule foreach rm y", "git submodule foreach -q --recursive rm y", "git submodule --quiet foreach sh -c 'rm y'", "git submodule foreach env rm y", "git bisect run rm y", "git filter-branch --tree-filter 'rm y'", "git filter-branch --index-filter 'ls; rm y'",
-        "git foo --exec='rm y'", "git grep -O'rm y' x", "git grep -nO'rm y' x", "git grep --open='rm y' x", "git difftool -yx'rm y'", "git difftool -yx 'rm y'", "git rebase -ix'rm y' HEAD", "git clone -qu'rm y' a", "git fetch --upload-p='rm y' x", "ag --pager 'rm y' x", "ag --pager='ls; rm y' x", "ag x --pag 'rm y'",
+        "git foo --exec='rm y'", "git grep -O'rm y' x", "git grep -nO'rm y' x", "git grep --open='rm y' x", "git difftool -yx'rm y'", "git difftool -yx 'rm y'", "git rebase -ix'rm y' HEAD", "git clone -qu'rm y' a", "git fetch --upload-p='rm y' x", "ag --pager 'rm y' x", "ag --pager='ls; rm y' x", "ag x --pag 'rm y'", "sed '1e rm y' x", "sed -n -e p -e '$!e rm y' x", "at now <<< 'rm y'", "batch <<< 'ls; rm y'", "parallel <<< 'rm y'",
     ]),
     (MAYBE, ["git clone -u 'rm y' z"]),
     (MAYBE, ["foo rm", "foo --a=rm", "foo --a='rm x'", "foo /bin/rm", "foo 'ls; rm x'", "foo run -x rm -f", "nohup foo rm", "foo bar baz rm", "rm=1 foo --run=/bin/rm"]),
-    (HIDDEN, ["awk 'BEGIN{system(x)} rm'", "git run rm", "sort --compress-program rm a", "foo a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
-    (FREE, ["git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'", "git grep -n -e rm", "git clean -fdx rm", "git commit -m '-Orm x'", "git grep foreach rm", "git submodule foreach git rm x", "ag rm", "ag 'rm x' y"]),
+    (HIDDEN, ["x | sed 's/^//e'", "sed '/a/e' x", "sed -ne 's/x/y/2ge' x", "sed --expression='s,x,y,e' x", "gsed --exp 1e x", "x | at now", "x | batch", "x | parallel -j 2", "awk 'BEGIN{system(x)} rm'", "git run rm", "sort --compress-program rm a", "foo a=rm", "ls rm | foo", "foo <<< 'rm x'"]),
+    (FREE, ["sed -n p e", "sed s/e/x/ e", "sed -e p e", "sed -f e e", "sed -i.e p e", "sed y/e/f/ 1e", "x | parallel ls", "git log", "git status rm", "git commit -m 'rm x'", "git -c a=b log", "awk 'rm x'", "tar tf rm", "foo rmdir", "foo 'lsrm x'", "foo armor", "echo 'rm x'", "ls | foo", "cat rm | grep rm", "python -m pytest", "foo rm-x", "git grep 'a=rm x'", "git grep -n -e rm", "git clean -fdx rm", "git commit -m '-Orm x'", "git grep foreach rm", "git submodule foreach git rm x", "ag rm", "ag 'rm x' y"]),
 ]  # fmt: skip
 
 

@@ -180,6 +180,10 @@ LAUNCHERS = frozenset(
     " concurrently nodemon watchexec at batch tmux screen dtach abduco expect".split()
 )
 
+FED = frozenset(
+    "at batch parallel".split()
+)  # of these: they run what they are sent, parallel if it is given no command
+
 SHELLS = frozenset("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh powershell cmd".split())
 INTERPRETERS = frozenset(
     "python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php lua luajit Rscript R julia tclsh wish guile"

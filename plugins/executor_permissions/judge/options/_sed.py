@@ -9,6 +9,7 @@ script is not understood.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +20,8 @@ _LABELLED = frozenset("btT:")
 _TEXT = frozenset("aic")
 _FILES = frozenset("rRwW")
 _MAY_NAME = re.compile(r"([rRwW])[ \t]*([^\s;}]+)")
+_EXPRESSION = re.compile(r"(?:-[nErsuzb]*e|--exp[a-z]*=?)(.*)\Z", re.DOTALL)  # with the script, or in front of it
+_SCRIPT_FILE = re.compile(r"-[nErsuzb]*f|--fi")
 _NO_DELIMITER = frozenset("\\\n")
 # A first "]" stands for itself, as does a "[" that begins no class; "[.x.]", "[=x=]" and "\]" are not understood.
 _BRACKET = re.compile(r"\[\^?+\]?+(?:[^]\\\n\[]|\\[^]\n]|\[:[a-z]+:\]|\[(?![.=:]))*+\]")
@@ -59,17 +62,42 @@ def files_of_sed(script: str) -> list[NamedFile]:
     return found
 
 
+def run_by_sed(words: list[str]) -> str | None:
+    """The command that sed with these *words* surely runs; "" if that is what it reads, None for none."""
+    scripts: list[str] = []
+    operands: list[str] = []
+    for i, word in enumerate(words[1:], 1):
+        option = _EXPRESSION.match(words[i - 1])
+        if option is not None and not option[1]:
+            scripts.append(word)
+        elif (option := _EXPRESSION.match(word)) is not None:
+            scripts.extend(filter(None, option.groups()))
+        elif word[:1] != "-":
+            operands.append(word)
+    if not scripts and not any(map(_SCRIPT_FILE.match, words[1:])):
+        scripts = operands[:1]
+    for script in scripts:
+        read = _Script(script)
+        with contextlib.suppress(_NotUnderstoodError, IndexError, ValueError):
+            read.is_whole()
+        if read.runs is not None:
+            return read.runs
+    return None
+
+
 class _Script:
     """
     Reads a script.
 
     Attributes:
         files: The files that it names so far, each with whether it is written.
+        runs: The command that it runs; "" if that is a line that it has read, None for none so far.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text + "\n"  # so that there always is a character to look at
         self.at = 0
+        self.runs: str | None = None
         self.files: list[tuple[str, bool]] = []
 
     def is_whole(self) -> bool:
@@ -218,6 +246,11 @@ class _Script:
                     self.at += 1
                     self._file("w")
                     return True
+                if self.text[self.at] == "e":
+                    self.runs = ""
+        elif command == "e":
+            self.runs = self._line().strip(" \t;}")
+            raise _NotUnderstoodError
         else:
             raise _NotUnderstoodError
         return False

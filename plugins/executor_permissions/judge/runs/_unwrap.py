@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from executor_permissions.judge.bash._words import REST, Inner, Inside, Suffix, Unknown
 from executor_permissions.judge.git._runs import look_at_git
 from executor_permissions.judge.options import _programs
+from executor_permissions.judge.options._sed import run_by_sed
 from executor_permissions.judge.options._tables import grammar_of
 from executor_permissions.judge.runs._unwrap_wrappers import glued_in, scripts_of, skip_options, suffixes, wrapped
 
@@ -67,7 +68,7 @@ def _look(program: str, command: Command) -> Inside:
     if program in _programs.RUNNERS:
         _runner(program, words, found)
     elif program in _programs.LAUNCHERS:
-        found.commands.extend(_launched(program, words))
+        _launch(program, words, command, found)
     if program in _programs.NAME_BUILTINS and any(_SUBSTITUTION.search(word) for word in words[1:]):
         found.hidden = f"{program} may run what is in its arguments"
     return found
@@ -104,6 +105,14 @@ def _given(words: list[str], found: Inside) -> None:
         if looked > _MAX_GIVEN:
             found.hidden = f"{words[0]} is given more words than are looked at"
             return
+
+
+def _launch(program: str, words: list[str], command: Command, found: Inside) -> None:
+    found.commands.extend(_launched(program, words))
+    if program in _programs.FED and (
+        program != "parallel" or all(word[:1] == "-" or word.isdigit() for word in words[1:])
+    ):
+        _from_input(command, found, len(words))
 
 
 def _launched(program: str, words: list[str]) -> Iterable[Inner]:
@@ -296,6 +305,14 @@ def _ag(words: list[str], _command: Command, found: Inside) -> None:
     found.commands.extend(scripts_of(words, ("--pag", "--page", "--pager")))
 
 
+def _sed(words: list[str], _command: Command, found: Inside) -> None:
+    runs = run_by_sed(words)
+    if runs == "":
+        found.hidden = "sed runs what it reads"
+    elif runs:
+        found.commands.append(Inner(None, runs, 1))
+
+
 _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     ".": _source,
     "ag": _ag,
@@ -315,6 +332,7 @@ _SPECIAL: dict[str, Callable[[list[str], Command, Inside], None]] = {
     "mapfile": _callback_builtin,
     **dict.fromkeys(("declare", "export", "local", "readonly", "typeset", "scp", "sftp"), _settings),
     "readarray": _callback_builtin,
+    **dict.fromkeys(_programs.SEDS, _sed),
     "source": _source,
     "trap": _trap,
     "xargs": _xargs,
