@@ -53,6 +53,19 @@ def copy_arguments(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
     return _copy_object(arguments, ())
 
 
+def shown_arguments(arguments: Any) -> Any:
+    """
+    What tools and observers see of a call's arguments: the object that `copy_arguments` makes of them, in whichever of
+    its forms they came; a copy of other JSON; what is none, as it is.
+    """
+    for copy in (copy_arguments, copy_json):
+        try:
+            return copy(arguments)
+        except InvalidArgumentsError:
+            continue
+    return arguments
+
+
 def copy_checked(arguments: dict[str, Any]) -> dict[str, Any]:
     """A copy of what `copy_arguments` has given: nothing in it has to be looked at again."""
     result = arguments.copy()

@@ -55,6 +55,16 @@ def test_an_observer_is_given_the_arguments_of_a_call_that_were_refused_for_not_
     assert seen[0][1]["error"] == refused["error"]
 
 
+@pytest.mark.parametrize(("given", "seen_as"), [('{"a": [1]}', {"a": [1]}), (None, {}), ("", {}), ("[1", "[1")])
+def test_arguments_are_seen_as_an_object_in_whichever_form_they_came(observed, given, seen_as):
+    executor, seen = observed
+    current = []
+    executor.register("give", lambda args: current.append(current_call().arguments))
+    executor.call(ToolCall("1", "give", given))
+    assert [arguments for arguments, _ in seen] == [seen_as]
+    assert current == ([seen_as] if type(seen_as) is dict else [])
+
+
 # When observers are told, on every route ------------------------------------------------------------------------------
 
 

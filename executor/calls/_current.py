@@ -8,13 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from executor._deprecated import warn_deprecated
-from executor._json import copy_json
+from executor._json import shown_arguments
 from executor.calls._apart import Rehearsal
 from executor.calls._clock import standing_still
 from executor.calls._state import NO_NOTES, CallState, current
 from executor.calls._terminal import offer
 from executor.calls._token import CancelToken, of_call
-from executor.errors import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,11 +53,8 @@ class CurrentCall:
 
     @property
     def arguments(self) -> Any:
-        """A copy of the arguments as they were asked for; what is no JSON is given as it is."""
-        try:
-            return copy_json(self._state.arguments)
-        except ToolError:
-            return self._state.arguments
+        """A copy of the arguments as they were asked for, text of JSON and None as an object; what is none, as it is."""
+        return shown_arguments(self._state.arguments)
 
     @property
     def tool(self) -> Tool:

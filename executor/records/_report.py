@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from executor._json import copy_json
+from executor._json import copy_json, shown_arguments
 from executor._log import warn
 from executor.errors import ExecutorUnavailableError, PermissionDeniedError
 from executor.run._ended import Ended, HandedOver, error_of, outcome_of, result_of, status_of
@@ -66,7 +66,7 @@ class Reports:
     def call_starts(self, call: CallState) -> None:
         """A call has come in. Raises what a required ledger raises."""
         if self._registry is not None and self._registry.hooks.surrounds:
-            request = ToolCall(call.id, call.name, _snapshot(call.arguments))
+            request = _request(call)
             call.notes, call.leave = self._registry.hooks.start_call(request)
         if self.record is not None:
             told = {"tool": call.name, "call_id": call.id, "args": call.arguments}
@@ -83,7 +83,7 @@ class Reports:
         if self.record is not None:
             self._record_end(self.record, call, ended, began)
         if self._registry is not None:
-            request = ToolCall(call.id, call.name, _snapshot(call.arguments))
+            request = _request(call)
             if isinstance(ended, PermissionDeniedError) and ended.decision is not None:
                 self._registry.hooks.deny_call(request, ended.decision)
             self._registry.hooks.after_call(request, _for_observers(result_of(ended, call)))
@@ -153,6 +153,15 @@ def _for_observers(result: ToolResult) -> ToolResult:
     value = _snapshot(result.value)
     structured = value if result.structured is result.value else _snapshot(result.structured)
     return replace(result, value=value, structured=structured, permission=_snapshot(result.permission))
+
+
+def _request(call: CallState) -> ToolCall:
+    """What observers are told was asked for: theirs to write to."""
+    try:
+        arguments = shown_arguments(call.arguments)
+    except BaseException:  # noqa: BLE001 -- it raises when it is read, as a dict does that a thread still fills
+        arguments = call.arguments
+    return ToolCall(call.id, call.name, arguments)
 
 
 def _snapshot(value: Any) -> Any:
