@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from executor._log import warn
 from executor.calls._current import current_call, get_current_tool_output_callback
+from executor.calls._state import current as current_state
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.mcp._asking import Round
 from executor.mcp._cache import ListingCache, default_folder
@@ -295,7 +296,7 @@ class MCPBridge(Reader):
             raise cancel.error
         current = current_call()
         if current is not None:
-            call.inbox = lambda: _approvals_of(current)
+            call.inbox, call.made_in = lambda: _approvals_of(current), current_state.get()
         return call.wait(self._fleet.loop.start(work(call), call.ended), cancel)
 
     def _server(self, name: str) -> Server:

@@ -11,15 +11,18 @@ import math
 import queue
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from executor._log import warn
+from executor.calls._clock import standing_still
 from executor.errors import ToolCancelledError, ToolTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from executor.calls._host import Approvals
+    from executor.calls._state import CallState
     from executor.calls._token import CancelToken
     from executor.mcp._failures import Refusal
     from executor.values import ProgressCallback, ToolOutputCallback
@@ -38,6 +41,7 @@ class Call(Generic[T]):
 
     Attributes:
         inbox: Gives where questions about it are put, or None.
+        made_in: The call of an executor that waits for it, whose time stands still with its own; or None.
         refusal: What went wrong with its last request over HTTP, or None. Set and read on the loop.
         warnings: What was wrong with the answer, that did not keep it from being one.
     """
@@ -50,8 +54,11 @@ class Call(Generic[T]):
         "_on_output",
         "_on_progress",
         "_open",
+        "_over",
         "_paused",
+        "_still",
         "inbox",
+        "made_in",
         "refusal",
         "warnings",
         "what",
@@ -70,9 +77,12 @@ class Call(Generic[T]):
         self.warnings: list[str] = []
         self._limit = timeout
         self._deadline = time.monotonic() + timeout
-        self._lock = threading.Lock()  # guards _deadline, _paused and _open
+        self.made_in: CallState | None = None
+        self._lock = threading.Lock()  # guards what follows, and _deadline
         self._paused: float | None = None
         self._open = 0
+        self._over = False
+        self._still = ExitStack()
         self._mail: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._on_progress = on_progress
         self._on_output = on_output
@@ -99,11 +109,15 @@ class Call(Generic[T]):
             self._mail.put(("output", (text,)))
 
     def pause(self) -> None:
-        """A person is being asked: the clock stands still."""
+        """A person is being asked: the clock stands still, and that of the call that it is made in."""
         with self._lock:
             self._open += 1
             if self._open == 1:
                 self._paused = time.monotonic()
+                if self.made_in is not None and not self._over:
+                    self._still.enter_context(standing_still(self.made_in))
+                    self.made_in.begin_wait("the answer of a person")
+                    self._still.callback(self.made_in.end_wait)
 
     def resume(self) -> None:
         """The person has answered."""
@@ -112,7 +126,9 @@ class Call(Generic[T]):
             if self._open == 0 and self._paused is not None:
                 self._deadline += time.monotonic() - self._paused
                 self._paused = None
+            still = ExitStack() if self._open else self._still.pop_all()
         self._mail.put(("clock", ()))
+        still.close()
 
     # In the caller's thread --------------------------------------------------------------------------------------
 
@@ -141,6 +157,9 @@ class Call(Generic[T]):
         finally:
             if forget is not None:
                 forget()
+            with self._lock:  # a server may wait for the answer longer than anybody waits for the server
+                self._over, still = True, self._still.pop_all()
+            still.close()
 
     def _next_mail(self, cancel: CancelToken | None) -> tuple[str, Any]:
         try:

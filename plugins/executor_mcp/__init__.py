@@ -143,8 +143,8 @@ class MCPPlugin:
         """
         As `MCPBridge.call_tool`: what the run layer calls.
 
-        The configured limit is kept here and not by the executor, whose clock goes on while a person is asked. What is
-        called is the tool that was judged: a server may have made another one of it since it was last asked.
+        The configured limit is kept by the bridge. What is called is the tool that was judged: a server may have made
+        another one of it since it was last asked.
         """
         options = self._settings.of_server(server_name).of_tool(tool_name)
         return self.bridge().call_tool(

@@ -7,7 +7,9 @@ import threading
 import pytest
 
 from executor import ToolExecutor
+from executor.calls._state import CallState, current
 from executor.mcp import Elicitation
+from executor.mcp._call import Call
 from executor.permission._inbox import Inbox
 
 
@@ -143,6 +145,42 @@ def test_a_call_of_an_executor_asks_in_its_inbox(bridge_to, server, person):
         thread.join()
     assert told[0][0]
     assert "red" in told[0][1]
+
+
+def test_the_clock_of_the_executors_call_stands_still_too(bridge_to, server, person):
+    bridge, calls = bridge_to({"s": server}), []
+
+    def tool(_):
+        calls.append(current.get())
+        return ask(bridge)
+
+    with ToolExecutor() as executor:
+        executor.approvals.add_channel("person", person)
+        executor.register("ask", tool)
+        thread = threading.Thread(target=lambda: executor.execute("ask", {}))
+        thread.start()
+        assert person.asked.wait(10)
+        assert not calls[0].clock.settled
+        assert calls[0].waiting_for == "the answer of a person"
+        person.questions[0][1]("c:red")
+        thread.join()
+    assert calls[0].clock.settled
+    assert calls[0].waiting_for is None
+
+
+def test_the_clock_goes_on_where_nobody_waits_for_the_server_any_more():
+    state, call = CallState("c1", "tool", {}, None), Call("s: tool", 60)
+    call.made_in = state
+    call.pause()
+    call.pause()
+    call.resume()
+    assert not state.clock.settled
+    call.ended("there", None)
+    assert call.wait(lambda: None, None) == "there"
+    assert state.clock.settled
+    call.resume()
+    call.pause()
+    assert state.clock.settled
 
 
 @pytest.mark.parametrize(
