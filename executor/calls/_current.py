@@ -53,7 +53,7 @@ class CurrentCall:
 
     @property
     def arguments(self) -> Any:
-        """A copy of the arguments as they were asked for, text of JSON and None as an object; what is none, as it is."""
+        """A copy of the arguments as they were asked for: the object, where they came as JSON text or not at all too."""
         return shown_arguments(self._state.arguments)
 
     @property
