@@ -128,6 +128,9 @@ def get_command(app: App, name: str, *, as_json: bool) -> None:
 @click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="A variable for the process; may be repeated.")
 @click.option("--header", "-H", multiple=True, metavar="NAME=VALUE", help="A header for requests; may be repeated.")
 @click.option("--cwd", help="The folder to run the command in.")
+@click.option(
+    "--confine", type=click.Choice(["read", "project", "network", "open"]), help="The box that the command runs in."
+)
 @click.option("--replace", is_flag=True, help="Replace a server of this name.")
 @json_option
 @pass_app
@@ -141,6 +144,7 @@ def add_command(
     env: Sequence[str],
     header: Sequence[str],
     cwd: str | None,
+    confine: str | None,
     *,
     replace: bool,
     as_json: bool,
@@ -156,8 +160,10 @@ def add_command(
     """
     if bool(command) == bool(url):
         raise CliError("give either a command after -- or a --url")
+    if command and command[0].startswith("-"):
+        raise CliError(f"there is no option {command[0]}, and no program is called so: see 'toolexec mcp add --help'")
     entry: dict[str, Any] = {"url": url} if url else {"command": command[0], "args": list(command[1:])}
-    more = {"type": transport, "cwd": cwd, "env": _pairs(env), "headers": _pairs(header)}
+    more = {"type": transport, "cwd": cwd, "env": _pairs(env), "headers": _pairs(header), "confine": confine}
     entry.update({key: value for key, value in more.items() if value})
     _store(app, {name: entry}, replace=replace, as_json=as_json)
 

@@ -26,6 +26,7 @@ CLOSED = "Connection closed"  # what it says of a transport that is over
 STAND_IN = "Server returned an error response"  # what the SDK says of an HTTP error that brings no MCP error
 NO_ANSWER = ("SSE stream ended", "SSE stream failed")  # the SDK's words for a request that has none
 NO_MCP = "Failed to parse"  # and of an answer that it cannot read
+NO_WAY_BACK = "no back-channel for server-initiated requests"  # of a server's request to a client that is of 2026-07-28
 MOST_WORDS = 500  # characters of an error: some quote a whole schema and answer
 # Statuses of requests that were turned away before anybody read what they want.
 _AT_THE_DOOR = (401, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 431)
@@ -124,7 +125,7 @@ def of_call(
                 f"not known. The next call starts it again{_stderr(tail)}"
             )
         said = f"{error.message or 'the server refused the call'} (MCP error {error.code})"
-        return ToolFailedError(f"{what}: {said}{_urls(error.data)}")
+        return ToolFailedError(f"{what}: {said}{_urls(error.data)}{_older(error)}")
     if isinstance(error, OSError) or type(error).__module__.startswith(("httpx2", "httpcore")):
         return BackendUnavailableError(f"{what}: the server cannot be reached: {_words(error)}{_stderr(tail)}")
     return ToolFailedError(f"{what}: {_words(error)}")
@@ -158,6 +159,13 @@ def _urls(data: object) -> str:
         if isinstance(item, Mapping) and isinstance(item.get("url"), str)
     ]
     return f". {'; '.join(told)} , and call again" if told else ""
+
+
+def _older(error: MCPError) -> str:
+    """What has a server heard that asks in the way of the older era, in which the SDK's ``Context.elicit`` asks."""
+    if NO_WAY_BACK not in error.message:
+        return ""
+    return '. It asks as servers did before 2026-07-28: write "protocol": "2025-11-25" in its entry'
 
 
 def of_start(

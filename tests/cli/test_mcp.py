@@ -45,6 +45,17 @@ def test_a_server_is_added_listed_shown_tested_and_removed(mcp):
     assert mcp.entries() == {}
 
 
+def test_a_server_is_added_with_its_box(mcp):
+    assert mcp("add", "raw", "--confine", "read", "--", *RAW).exit_code == 0
+    assert mcp.entries()["raw"]["confine"] == "read"
+
+
+def test_an_option_that_does_not_exist_is_no_program(mcp):
+    told = mcp("add", "raw", "--bogus", "read", "--", *RAW)
+    assert (told.exit_code, mcp.path.exists()) == (2, False)
+    assert "there is no option --bogus" in told.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "path"),
     [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
 
 from executor import ToolExecutor
 from executor.calls._state import CallState, current
+from executor.errors import ToolFailedError
 from executor.mcp import Elicitation
 from executor.mcp._call import Call
 from executor.permission._inbox import Inbox
@@ -145,6 +147,33 @@ def test_a_call_of_an_executor_asks_in_its_inbox(bridge_to, server, person):
         thread.join()
     assert told[0][0]
     assert "red" in told[0][1]
+
+
+@pytest.mark.parametrize(("protocol", "heard"), [("auto", False), ("2025-11-25", True)])
+def test_a_server_that_asks_as_before_is_heard_in_that_revision_and_otherwise_told_of_it(bridge_to, protocol, heard):
+    program = """
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from pydantic import BaseModel
+
+class Colour(BaseModel):
+    colour: str
+
+server = MCPServer("s")
+
+@server.tool()
+async def ask(question: str, text: str, ctx: Context) -> str:
+    return str(await ctx.elicit(message=question, schema=Colour))
+
+server.run("stdio")
+"""
+    entry = {"command": sys.executable, "args": ["-c", program], "protocol": protocol}
+    bridge = bridge_to({"s": entry}, on_elicit=lambda _: {"colour": "red"})
+    if heard:
+        assert "red" in ask(bridge)
+        return
+    with pytest.raises(ToolFailedError, match='write "protocol": "2025-11-25" in its entry'):
+        ask(bridge)
 
 
 def test_the_clock_of_the_executors_call_stands_still_too(bridge_to, server, person):
