@@ -326,6 +326,16 @@ def test_explain_says_of_every_part_which_rule_decides_or_would(run, run_json, p
     assert "None" not in shown
 
 
+def test_explain_says_what_would_allow_a_redirection_and_that_does(run, run_json, policy):
+    policy(json.dumps(RULES))
+    words = ("runCommand", "command=git status > log.txt")
+    _, part = run_json("permissions", "explain", *words)["parts"]
+    rule = 'writeFile(path="log.txt")'
+    assert part["mend"] == f"to allow it: toolexec permissions add '{rule}'"
+    assert run("permissions", "add", rule).exit_code == 0
+    assert run_json("permissions", "check", *words)["decision"] == "allow"
+
+
 def test_what_explain_says_of_a_rule_that_begins_with_a_dash_can_be_run(run, run_json, policy):
     policy(json.dumps({"blacklist": {"patterns": ["-x *"]}}))
     (part,) = run_json("permissions", "explain", "runCommand", "command=-x y")["parts"]

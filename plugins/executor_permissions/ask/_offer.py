@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
+_OPENS = {">": "writeFile", "<": "readFile"}  # by what redirections are judged
 _MAX_SHOWN = 200  # characters of a value, or of a rule: longer ones nobody would read
 
 
@@ -181,14 +182,32 @@ def rules_that_allow(
         return ()
     arguments = copy_arguments(call.arguments)
     if policy.is_shell_tool(call.name, info.kinds):
-        offered = offer(call.name, arguments, decision.parts, is_shell=True, home=policy.places.home)
-        choices = [as_patterns(offered.rules)] if offered.kind == "shell" else []
+        rules = [_rules_of(part, policy.places) for part in decision.parts if part.verdict != "allow"]
+        choices = [tuple(dict.fromkeys(rule for each in rules for rule in each))] if rules and all(rules) else []
     else:
         given = ", ".join(f"{name}={_written(value)}" for name, value in arguments.items())
         # Never the whole tool in place of a call that no rule can write: what is in its arguments would choose that.
         rule = f"{call.name}({given})" if given else call.name
         choices = [(rule,)] if len(rule) <= _MAX_SHOWN else []
     return next((rules for rules in choices if _allow(policy, rules, call.name, arguments, info, grants)), ())
+
+
+def _rules_of(part: Part, places: Places) -> tuple[str, ...]:
+    """The rules for one part of a command line: of a redirection one for each file that it may be."""
+    if part.method != "default":
+        return ()
+    sign, *files = part.words or ("",)
+    if tool := _OPENS.get(sign):
+        if any(places.is_in_repository(file) for file in files):
+            return ()  # a rule that names it would do, and git would run what is written there
+        return tuple(f"{tool}(path={_written(_short_path(file, places.project))})" for file in files)
+    return as_patterns((rules_for(part.text, places.home) or ())[:1])
+
+
+def _short_path(path: str, project: str) -> str:
+    """*path* as a rule may write it: one in the project from its root on."""
+    inside = path.removeprefix(f"{project.rstrip('/')}/")
+    return path if inside.startswith("/") or ".." in inside.split("/") else inside
 
 
 def _allow(

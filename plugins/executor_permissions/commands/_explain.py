@@ -56,9 +56,10 @@ def _explain_call(app: App, name: str, arguments: tuple[str, ...], *, as_json: b
     policy = PermissionPlugin(terminal=False, session_id=terminal_session()).policy
     assert policy is not None, "it has just been loaded"
     helps = partial(lets_run, policy, name, told["arguments"], info_of(name, None, entry.tool))
-    whole = told["parts"] if len(told["parts"]) == 1 else []
+    rules = tuple(told.get("would_allow", ()))
     for part in told["parts"]:
-        part["mend"] = mend(part, told.get("would_allow", ()) if whole else (), helps)
+        whole = len(told["parts"]) == 1
+        part["mend"] = mend(part, rules if whole else tuple(r for r in rules if helps(part["text"], (r,))), helps)
     if as_json:
         app.screen.json(told)
         return

@@ -969,6 +969,28 @@ def test_the_rules_that_would_allow_a_call_are_told_where_there_are_any(make, to
     assert plugin.rules_that_allow(call, plugin.decide(call)) == rules
 
 
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("git status > out/log.txt", ("git status *", 'writeFile(path="out/log.txt")')),
+        ("sort < a.txt >> /tmp/b", ('"sort"', 'readFile(path="a.txt")', 'writeFile(path="/tmp/b")')),
+        ("cat > x <<'E'\ny\nE", ('"cat"', 'writeFile(path="x")')),
+        ("cd src && git log 2> 'a b'", ("cd src", "git log *", 'writeFile(path="src/a b")')),
+        ("cd src; ls > a", ("cd src", '"ls"', 'writeFile(path="a")', 'writeFile(path="src/a")')),
+        ("ls > $x", ()),
+        ("ls > .git/config", ()),
+        ("ls > /dev/tcp/h/1", ()),
+        ("'>' x", ()),
+    ],
+)
+def test_what_a_command_redirects_to_is_allowed_by_a_rule_for_the_file(make, tmp_path, monkeypatch, command, rules):
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path)
+    plugin, _ = make(policy={})
+    call = ToolCall("c", "runCommand", {"command": command})
+    assert plugin.rules_that_allow(call, plugin.decide(call)) == rules
+
+
 COMMANDS = [
     "git status", "npm run build -- x", "rm 'a b' '*'", "./x.sh", "echo 'a;b' \"c d\"", "ls && touch x | wc -l", "foo '(' ')'", "foo \"it's\"", "foo a\\ b", "foo --x='y z'", "foo ''",
     "foo '${project}' '~'", "foo ~/x", "timeout 5 touch x", "env git log", "cd src && git log", "foo $x", "foo > y", "foo *.py", "foo '*.py'", "foo '[a]'", "foo '#'", "foo {a,b}", "bash -c 'x; y'", "foo \\* x", "f='a' foo", "foo '\\'",
