@@ -217,6 +217,7 @@ class Calls:
         timeout: float | None = None,
         *,
         on_output: ToolOutputCallback | None = None,
+        on_progress: ProgressCallback | None = None,
         on_done: Callable[[ToolResult], object] | None = None,
         context: Mapping[str, Any] | None = None,
     ) -> ToolResult:
@@ -226,7 +227,7 @@ class Calls:
         Args:
             timeout: Time limit in seconds, instead of the tool's own.
             on_done: Given the final result once, when the task has ended.
-            context: As for `call`.
+            on_output, on_progress, context: As for `call`.
 
         Returns:
             A result with a ``task_id``.
@@ -235,7 +236,7 @@ class Calls:
             ToolError: It cannot, or may not, run: unknown, wrong arguments, denied, no room (`CapacityError`).
         """
         on_done = done_callback(on_done, self._duration)
-        state = self._asked_for(call, on_output, context=context)
+        state = self._asked_for(call, on_output, on_progress, context)
         ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
         error = error_of(ended)
         if error is None:

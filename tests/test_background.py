@@ -671,6 +671,14 @@ def test_any_tool_can_be_started_in_the_background_when_that_is_asked_for(execut
     assert executor.tasks.result(task_id) == (True, 1)
 
 
+def test_a_start_tells_of_progress_as_a_call_does(executor):
+    seen = []
+    executor.register("plain", lambda args: current_call().progress(1, 2, "half"))
+    task_id = executor.start(ToolCall("1", "plain"), on_progress=lambda *told: seen.append(told)).task_id
+    ended(executor, task_id)
+    assert seen == [(1, 2, "half")]
+
+
 def test_four_stuck_tasks_do_not_delay_a_fifth_call():
     executor = ToolExecutor(auto_background_pool_size=4)
     with HeldTool() as stuck:

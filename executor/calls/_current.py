@@ -53,7 +53,7 @@ class CurrentCall:
 
     @property
     def arguments(self) -> Any:
-        """A copy of the arguments as they were asked for: the object, where they came as JSON text or not at all too."""
+        """A copy of the arguments as they were asked for: an object, if they came as text too, or not at all."""
         return shown_arguments(self._state.arguments)
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from executor.approval import TerminalChannel
 
 NOT_BY_YES = "a rule may forbid it, so --yes is not enough: call it from a terminal, or change the rule"
-REFUSED = "nobody at a terminal could be asked: pass --yes, or call it from a terminal"
+REFUSED = "nobody at a terminal has answered: pass --yes, or call it from a terminal"
 _REMOTE = frozenset({"mcp", "openapi"})  # what is said about their tools was said by a server
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # What an uninstalled checkout needs; an installed package says so itself.
 NEEDED = ("click", "jsonschema", "jsonschema-rs", "platformdirs", "pluggy", "pydantic")
 FULL = (errno.ENOSPC, errno.EDQUOT) if sys.platform != "win32" else (errno.ENOSPC,)
+ANOTHER_DISK = "see to its disk, or move it to another"
 TRIAL = 64 * 1024  # bytes that are written to see whether a disk takes them
 EXTRAS = {"rich": "tables and colours at a terminal", "psutil": "more about processes"}
 
@@ -170,10 +171,10 @@ def _folder(check: str, path: Path) -> Finding:
     if not os.access(path, os.W_OK | os.X_OK):
         if not _is_ones_own(path):
             return _of_another(check, path)
-        return Finding(check, "broken", f"{path} cannot be written", _chmod("u+rwx", path))
+        return Finding(check, "broken", f"{path} cannot be written", _opened(path))
     refused = _write(path)
     if refused is not None:
-        do = "free some space" if refused.errno in FULL else "see to its disk, or move it to another"
+        do = "free some space" if refused.errno in FULL else ANOTHER_DISK
         return Finding(check, "broken", f"nothing can be written in {path}: {refused.strerror}", do)
     if sys.platform == "win32":
         return Finding(check, "ok", str(path))
@@ -193,7 +194,7 @@ def _missing(check: str, path: Path) -> Finding:
         return Finding(check, "ok", f"{path} (will be made when it is needed)")
     if not above.is_dir():
         return Finding(check, "broken", f"{path} cannot be reached: {above} is no folder", f"move {above} away")
-    do = _chmod("u+rwx", above) if _is_ones_own(above) else f"make {path} by hand"
+    do = _opened(above) if _is_ones_own(above) else f"make {path} by hand"
     return Finding(check, "broken", f"{path} cannot be reached: {above} cannot be written", do)
 
 
@@ -203,6 +204,12 @@ def _is_ones_own(path: Path) -> bool:
 
 def _of_another(check: str, path: Path) -> Finding:
     return Finding(check, "broken", f"{path} belongs to another user", f"chown it, or move {path} away")
+
+
+def _opened(path: Path) -> str:
+    """What lets its owner write to a folder."""
+    read_only = sys.platform != "win32" and os.statvfs(path).f_flag & os.ST_RDONLY
+    return ANOTHER_DISK if read_only else _chmod("u+rwx", path)
 
 
 def _chmod(mode: str, path: Path) -> str:

@@ -18,6 +18,7 @@ import click
 
 from executor.cli._errors import CliError, ExitCode
 from executor.cli._people import refuse_below_a_call
+from executor.cli._render import is_terminal
 from executor.interpreter import WITHOUT, interpreter
 from executor.ownfolders import home_folder
 
@@ -175,7 +176,13 @@ def _rewrite(app: App, host: str, words: list[str] | None, *, yes: bool) -> None
         _lines(kind.key, was), _lines(kind.key, servers.get(NAME)), str(path), str(path), lineterm=""
     )
     app.screen.note("\n".join(lines))
-    if not yes and not click.confirm(f"Write {path}?", err=True):
+    try:
+        agreed = yes or click.confirm(f"Write {path}?", err=True)
+    except click.Abort:
+        if is_terminal(sys.stdin):
+            raise
+        raise CliError(f"{path} stays as it is: run it at a terminal, or give --yes") from None
+    if not agreed:
         raise CliError(f"{path} stays as it is", ExitCode.DENIED)
     if _read(path) != before:
         raise CliError(f"{path} was changed meanwhile and stays as it is: try again")

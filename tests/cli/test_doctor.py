@@ -8,9 +8,12 @@ import json
 import os
 import shlex
 import sqlite3
+import sys
+from types import SimpleNamespace
 
 import pytest
 
+from executor.cli._doctor import ANOTHER_DISK
 from executor.cli._render import Screen
 
 
@@ -163,6 +166,16 @@ def test_a_disk_on_which_nothing_can_be_written_is_found(found, own_folders, mon
     monkeypatch.setattr("executor.cli._doctor.os.fsync", fsync)
     finding = found()["state folder"]
     assert (finding["status"], finding["do"]) == ("broken", "free some space")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its disks do not say so")
+def test_no_mode_is_advised_where_the_disk_is_read_only(found, own_folders, monkeypatch):
+    (own_folders / "state" / "toolexec").mkdir(parents=True, mode=0o700)
+    (own_folders / "config").mkdir(exist_ok=True)
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    monkeypatch.setattr("os.statvfs", lambda path: SimpleNamespace(f_flag=os.ST_RDONLY))
+    told = found()
+    assert {told[check]["do"] for check in ("state folder", "config folder")} == {ANOTHER_DISK}
 
 
 def test_a_database_of_another_program_is_found_and_left_as_it_is(found, own_folders):

@@ -58,6 +58,8 @@ def test_an_entry_is_put_into_an_assistants_file_and_taken_out_again(serve, own_
 def test_nothing_is_written_without_a_yes_or_where_it_cannot_be_understood(serve, own_folders):
     path = own_folders / ".cursor" / "mcp.json"
     assert serve("--install", "cursor", stdin="n\n").exit_code == 3
+    nobody = serve("--install", "cursor", stdin="")
+    assert (nobody.exit_code, "run it at a terminal, or give --yes" in nobody.stderr) == (2, True)
     assert not path.exists()
     path.parent.mkdir()
     for text in ('{"mcpServers": {} // mine\n}', "[]", '{"mcpServers": []}'):

@@ -129,7 +129,7 @@ class WordSplitter:
         elif char == "(":
             self.refuse("it has a '(' in or behind a word: a function, an array or a pattern")
         else:
-            self.refuse(f"it has {char!r} outside quotes")
+            self.refuse(f"it has {char!r} outside quotes (quote that word)")
         self.at += 1
         segments.add(at, self.at, "u")
 
@@ -152,7 +152,7 @@ class WordSplitter:
         if not escaped or escaped == "\n":
             self.refuse("a line continues inside a word")
         if not escaped.isascii():
-            self.refuse(f"it has {escaped!r} outside quotes")
+            self.refuse(f"it has {escaped!r} outside quotes (quote that word)")
         pieces.append(Text(escaped, quoted=True))
         self.at += 2
         segments.add(at, self.at, "u")
