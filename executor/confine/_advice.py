@@ -63,10 +63,12 @@ def _line(held: Profile, command: str | list[str], programs: list[list[str]], fo
     if pattern is None:
         return unknown
     program = programs[0][0]
+    if "/" in program and not program.startswith("/") and _goes_elsewhere(command):
+        return unknown
     whole = _whole_path(program, held.project, folder) if enough == "open" else None
     if whole is None:
         return f"add {_quoted(pattern)} to"
-    if not _PLAIN.match(whole) or ("/" in program and _goes_elsewhere(command)):
+    if not _PLAIN.match(whole):
         return unknown
     return f"call it by its whole path and add {_quoted(whole + pattern.removeprefix(program))} to"
 
@@ -91,7 +93,8 @@ def _goes_elsewhere(command: str | list[str]) -> bool:
 
 def _refused(command: str | list[str], said: str) -> list[list[str]]:
     """The commands of which one was refused, all of one program; none where that is not sure."""
-    programs = [command] if isinstance(command, list) else _programs(command)
+    programs = [command] if isinstance(command, list) else _programs(command) or []
+    programs = [words for words in programs if words[0] != "cd"]  # no box refuses that
     if not programs or SHELLS_OWN.search(said):
         return []
     if len(programs) > 1:  # the one that says it

@@ -221,6 +221,21 @@ def test_what_cannot_resolve_anything_but_an_address_wants_no_network(profile, s
     assert ("has no network" in (refusal(profile, BOX, "npm run build", profile.project, said) or "")) is told
 
 
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("cd web && npm install lodash", "add \"npm install lodash\" to 'network'"),
+        ("cd web; cd ..; npm ci", "add \"npm ci\" to 'network'"),
+        ("cd web && npm run x; npm ci", "what was refused has to be in 'network'"),
+        ("cd web && ./fetch", "what was refused has to be in 'network'"),
+        ("cd web", "what was refused has to be in 'network'"),
+    ],
+)
+def test_the_one_program_that_a_cd_stands_before_is_named(profile, line, advice):
+    said = "npm error request to https://registry.npmjs.org/lodash failed, reason: getaddrinfo EAI_AGAIN\n"
+    assert advice in refusal(replace(profile, name="project"), BOX, line, profile.project, said)
+
+
 @pytest.fixture
 def programs(tmp_path, monkeypatch):
     """A project with programs in a folder of PATH, at its root and below."""
