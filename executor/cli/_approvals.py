@@ -244,6 +244,8 @@ def watch_command(app: App, *, as_json: bool, timeout: float | None) -> None:
         if timer is not None:
             timer.daemon = True
             timer.start()
+        if channel is not None and not as_json:
+            app.screen.note("questions of all your processes come here; Ctrl-C ends it")
         try:
             while (event := events.get())[1] is not None:
                 if not _show(app, surface, None if as_json else channel, *event):

@@ -192,6 +192,7 @@ def test_a_watch_that_nobody_reads_ends(process, ask):
 def test_a_watch_at_a_terminal_asks_there(terminal, ask):
     answers = ask("ask_1")
     screen = terminal("approvals", "watch")
+    screen.read_until("come here; Ctrl-C ends it")
     screen.read_until("Run act?")
     screen.type("yes\n")
     assert answers.get(timeout=SECONDS).word == "yes"
