@@ -43,8 +43,8 @@ class Keeping:
         after = NOTHING.mark if self._after is None else mark_of(self._after)
         try:
             before = state_of(self._path)
-            if before.mark != after:
-                keep = before.data is None or not Withheld().keeps(self._path)
+            keep = before.data is None or not Withheld().keeps(self._path)
+            if before.mark != after or not keep:  # of what may not be read it is not told either that it is the same
                 self._change, self._lost = History().add(self._path, self._tool, before, after, keep=keep)
         except (OSError, sqlite3.Error) as error:
             self._lost = f"what was there could not be kept: {error}"

@@ -127,12 +127,12 @@ class _Search:
         """
         for file, name in self._files(path):
             check_stop()
+            if self._withheld.keeps(file):  # before it is read: what is told of it must not depend on what is in it
+                continue
             lines = self._lines(file)
             if lines is not None:
                 self._searched += 1
-                found = match([line[:MAX_LINE] for line in lines])
-                if found and not self._withheld.keeps(file):
-                    self._take(name, lines, found)
+                self._take(name, lines, match([line[:MAX_LINE] for line in lines]))
             if self._truncated:
                 return
 

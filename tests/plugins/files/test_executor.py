@@ -6,6 +6,7 @@ import pytest
 
 from executor import PluginRegistry, ToolExecutor, current_call
 from executor_files import _match
+from executor_files._search import MAX_SEARCHED_BYTES
 from executor_permissions import PermissionPlugin
 
 
@@ -121,6 +122,22 @@ def test_what_no_tool_may_read_is_neither_found_nor_listed(here, executor):
     assert not shown & {".env", "keys", "keys/id", "src/c.pem"}
     assert listed["withheld"] >= 4
     assert [entry["tool"] for entry in plugin.audit()] == ["searchFiles", "listFiles"]
+
+
+def test_what_is_told_of_a_file_that_no_tool_may_read_does_not_depend_on_its_content(here, executor):
+    """Else a model reads it letter by letter: by patterns that match it, or do not."""
+    arguments = {"readFile": {"path": ["${project}/.env"]}}
+    policy = {"blacklist": {"arguments": arguments}, "whitelist": {"tools": ["searchFiles"]}}
+    plugin = PermissionPlugin(policy=policy, project_root=here, home=here / "home", state_dir=here / "state")
+    executor.set_permission_plugin(plugin)
+    told = []
+    for content in (b"TOKEN=a\n", b"TOKEN=b\n", b"\0", b"x" * (MAX_SEARCHED_BYTES + 1)):
+        (here / ".env").write_bytes(content)
+        for path in (".", ".env"):
+            success, found = executor.execute("searchFiles", {"pattern": "^TOKEN=[a]", "path": str(here / path)})
+            assert success, found
+            told.append({name: value for name, value in found.items() if name not in ("path", "_permission")})
+    assert told == [{"matches": [], "files_searched": 0, "truncated": False, "skipped": {"withheld": 1}}] * 8
 
 
 def test_nothing_is_withheld_where_nobody_judges(here, executor):
