@@ -209,6 +209,8 @@ class CallJudge:
             yield scene.base
         if plan.shell is not None or plan.tool not in OURS:
             yield from _links_in(args, scene, runs_commands=plan.shell is not None)
+        if plan.shell is None and plan.tool not in OURS and _may_be_relative(args, scene.base):
+            yield scene.base
         for name, value in self._paths_in(plan, args):
             try:
                 place = scene.locate(value)
@@ -318,6 +320,15 @@ def _is_base(name: str) -> bool:
 
 def _is_absolute(path: str) -> bool:
     return path[:1] in ("/", "~")
+
+
+def _may_be_relative(args: dict[str, Any], base: str) -> bool:
+    """Whether a text of the call may name a file from *base* on, whatever its argument is called."""
+    words = (word for item in scalars(args) if isinstance(item, str) for word in words_of_line(item))
+    return any(
+        not _is_absolute(word) and ("/" in word or os.path.lexists(os.path.join(base, word)))
+        for word in islice(words, _MOST_WORDS)
+    )
 
 
 def _links_in(args: dict[str, Any], scene: Scene, *, runs_commands: bool) -> Iterator[str]:

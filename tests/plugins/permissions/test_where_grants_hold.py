@@ -150,3 +150,43 @@ def test_what_only_reads_may_be_sent_anything(make, project):
     assert plugin.check_permission("runCommand", {"command": "docker logs x"})[0]
     assert person.asked[0].offered_rule == "docker logs *"
     assert answered(plugin, command="docker logs y <<< z") == "allow"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"dest_path": "src/a.py"},
+        {"notebook": "a.py"},
+        {"what": {"files": [{"into": "./src/a.py"}]}},
+        {"line": "--out=src/a.py"},
+        {"text": '{"where": "src/a.py"}'},
+    ],
+)
+def test_always_for_one_call_of_a_foreign_tool_is_about_the_files_of_then_whatever_their_arguments_are_called(
+    tmp_path, monkeypatch, args
+):
+    for name in ("one", "two"):
+        (tmp_path / name / "src").mkdir(parents=True)
+        for file in ("a.py", "src/a.py"):
+            (tmp_path / name / file).touch()
+
+    def plugin(project, answer="no"):
+        monkeypatch.chdir(tmp_path / project)
+        places = {"project_root": tmp_path / project, "home": tmp_path, "state_dir": tmp_path / "state"}
+        return PermissionPlugin(policy=POLICY, channel=Person(answer), **places)
+
+    def verdict(project):
+        return plugin(project).decide(ToolCall("c", "mcp__fs__do", args)).verdict
+
+    assert plugin("one", "always user").check_permission("mcp__fs__do", args)[0]
+    assert (verdict("one"), verdict("two")) == ("allow", "ask")
+
+
+@pytest.mark.parametrize("args", [{"city": "Oslo"}, {"url": "https://example.org/a"}, {"query": "how to say yes"}, {}])
+def test_always_for_one_call_that_names_no_file_holds_everywhere(tmp_path, monkeypatch, args):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        places = {"project_root": tmp_path / name, "home": tmp_path, "state_dir": tmp_path / "state"}
+        plugin = PermissionPlugin(policy=POLICY, channel=Person("always user" if name == "one" else "no"), **places)
+        assert plugin.check_permission("mcp__web__ask", args)[0], name
