@@ -326,7 +326,7 @@ def _may_be_relative(args: dict[str, Any], base: str) -> bool:
     """Whether a text of the call may name a file from *base* on, whatever its argument is called."""
     words = (word for item in scalars(args) if isinstance(item, str) for word in words_of_line(item))
     return any(
-        not _is_absolute(word) and ("/" in word or os.path.lexists(os.path.join(base, word)))
+        not _is_absolute(word) and ("/" in word or os.path.lexists(os.path.join(base, word)))  # noqa: PTH118 -- text
         for word in islice(words, _MOST_WORDS)
     )
 

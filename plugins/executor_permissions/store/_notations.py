@@ -30,7 +30,17 @@ _RANGE = re.compile(r"[!^]|.*\w-\w")
 _STARS = re.compile(r"\*\*+")
 _LISTS = {"deny": "blacklist", "block": "blacklist", "forbid": "blacklist", "ask": "ask", "allow": "whitelist"}
 _OPTION_CLASS = re.compile(r"( -[A-Za-z]*)\[([A-Za-z]+)\](?:\*(?=\s|\Z))?")
-_VARIABLE = re.compile(r"\$(?:HOME\b|\{HOME\})")
+# What other programs replace in front of a path: $NAME, ${NAME}, $(…), %NAME%, {{name}}, <name>.
+_VARIABLE = re.compile(
+    r"(?!\$\{(?:project|home)\})(?:\$\{?([A-Za-z_]\w*)\}?|\$\([^()]*\)|%([A-Za-z_]\w*)%|\{\{\s*([\w.]*)\s*\}\}|<[\w-]+>)"
+)
+_STANDS_FOR = {
+    "home": "~",
+    "userprofile": "~",
+    "project": "${project}",
+    "workspacefolder": "${project}",
+    "workspaceroot": "${project}",
+}
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 _CLASS = re.compile(r"\[([^\[\]/]+)\]")
 _ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
@@ -235,10 +245,15 @@ def about_path(text: str, project: str, *, denies: bool) -> Advice | None:
     """
     if text.lower().startswith("file:"):
         return Advice(f"{text!r} is a URL, and rules for files are paths", ("/" + text[5:].lstrip("/"),))
+    if text != text.strip():
+        return Advice(f"{text!r} has blanks at an end, which are of the file's name", (text.strip(),))
     variable = _VARIABLE.match(text)
-    if variable is not None:
+    if variable is not None and not _is_there(text, 0, project):
         wrong = f"{text!r} begins with a variable, which is not replaced"
-        return Advice(wrong, ("~" + text[variable.end() :],))
+        meant = _STANDS_FOR.get(next(filter(None, variable.groups()), "").casefold())
+        return Advice(wrong, (meant + text[variable.end() :],) if meant else ())
+    if text[:1] == "!" and not _is_there(text, 0, project):
+        return Advice(f"{text!r} is about a file whose name begins with '!': no rule is the opposite of another")
     braces = _BRACES.search(text)
     if braces is not None and not _is_there(text, braces.start(), project):
         each = [_at(text, braces, one, denies=denies) for one in braces[1].split(",")]

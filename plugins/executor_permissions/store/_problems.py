@@ -135,6 +135,16 @@ def _open_host(rule: _Rule) -> Advice | None:
     return None
 
 
+def _about_name(text: str, tool: str, name: str) -> Advice | None:
+    """How to write a rule about an argument that the tool does not have: no call of it is like that."""
+    if STAR in name:
+        return Advice(f"{text!r} is about an argument named {name!r}: a '*' stands for no name here, so write each")
+    named = KINDS.get(tool, {})
+    if "path" not in named or name in named or not (name.lower() in named or guess_kind(name, ()) == "path"):
+        return None
+    return Advice(f"{text!r} is about an argument {name!r}, which {tool} does not have: it is called 'path'")
+
+
 class _Trial:
     """One rule, judged by itself."""
 
@@ -179,13 +189,33 @@ class _Trial:
         if rule.path[1] == "patterns":
             is_tool = self._policy.is_shell_tool(rule.text.partition("(")[0])
             return (
-                about_tool(rule.text) or about_call(rule.text) or about_pattern(rule.text, rule.list, is_tool=is_tool)
+                about_tool(rule.text)
+                or about_call(rule.text)
+                or about_pattern(rule.text, rule.list, is_tool=is_tool)
+                or self._in_call()
             )
         if rule.path[1] == "arguments":
             tool, name = str(rule.path[2]), str(rule.path[3])
-            if KINDS.get(tool, {}).get(name) == "path":
-                return about_path(rule.text, self._places.project, denies=rule.list != "whitelist")
+            return _about_name(rule.text, tool, name) or self._about_path(tool, name, rule.text)
         return None
+
+    def _in_call(self) -> Advice | None:
+        """The same for a path in a pattern of the form ``tool(name=value)``."""
+        call = split_call(self._rule.text)
+        for name, written in call.arguments.items() if call is not None else ():
+            value = typed(written)
+            found = _about_name(self._rule.text, call.tool, name)
+            found = found or (self._about_path(call.tool, name, value) if isinstance(value, str) else None)
+            if found is not None:
+                quoted = written[:1] if written[:1] in ("'", '"') else ""
+                texts = [self._rule.text.replace(written, f"{quoted}{one}{quoted}", 1) for one in found.rules]
+                return found._replace(rules=tuple(texts))
+        return None
+
+    def _about_path(self, tool: str, name: str, text: str) -> Advice | None:
+        if (KINDS[tool].get(name) if tool in KINDS else guess_kind(name, ())) != "path":
+            return None
+        return about_path(text, self._places.project, denies=self._rule.list != "whitelist")
 
     def problem(self) -> str | None:
         """Why the rule can match nothing, and how to write it; None if it can match."""

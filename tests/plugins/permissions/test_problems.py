@@ -134,6 +134,8 @@ def test_a_pattern_in_the_notation_of_others_is_told_with_our_own(name):
 
 PATHS = [
     ("$HOME/private/", "write '~/private/'"), ("${HOME}/x", "write '~/x'"), ("file:///etc/x", "write '/etc/x'"), ("**/*.{pem,key}", "write a rule for each, '**/*.pem', '**/*.key'"), ("conf/*.{pem,key}", "'conf/*.pem', 'conf/*.key'"), ("conf/[.]env", "write 'conf/.env'"), ("conf/[a-c].pem", "'conf/a.pem', 'conf/b.pem', 'conf/c.pem'"),
+    ("${PROJECT}/.env", "write '${project}/.env'"), ("$PROJECT/.env", "write '${project}/.env'"), ("${workspaceFolder}/.env", "write '${project}/.env'"), ("%USERPROFILE%/x", "write '~/x'"), ("$(pwd)/x", "is not replaced"), ("{{root}}/x", "is not replaced"),
+    ("${project}/.env ", "which are of the file's name: write '${project}/.env'"), (" ~/x", "write '~/x'"), ("!keys/", "no rule is the opposite of another"),
 ]  # fmt: skip
 BARE = [".env", "id_rsa", "*.pem"]
 
@@ -151,10 +153,43 @@ def test_a_path_in_the_notation_of_others_is_told_with_our_own(name):
         )
 
 
+@pytest.mark.parametrize("tool", ["readFile", "mcp__fs__read"])
+@pytest.mark.parametrize("name", ["blacklist", "ask", "whitelist"])
+def test_the_same_is_told_of_a_path_in_a_pattern_for_a_tool(name, tool):
+    for path, written in [("$PROJECT/.env", "${project}/.env"), ("$HOME/a*", "~/a*"), ("src/[.]env", "src/.env")]:
+        for quote in ("", "'"):
+            (problem,) = problems(name, "patterns", [f"{tool}(path={quote}{path}{quote}, n=1)"])
+            assert repr(f"{tool}(path={quote}{written}{quote}, n=1)") in problem
+    assert problems(name, "patterns", [f"{tool}(path=${{project}}/src/**)", f"{tool}(path=~/x, n=1)"]) == ()
+
+
+@pytest.mark.parametrize("name", ["blacklist", "ask", "whitelist"])
+def test_an_argument_that_no_call_has_is_told(name):
+    for argument in ("file_path", "Path", "filename"):
+        (problem,) = problems(name, "arguments", {"readFile": {argument: ["~/x"]}})
+        assert f"an argument {argument!r}, which readFile does not have: it is called 'path'" in problem
+        (problem,) = problems(name, "patterns", [f"readFile({argument}=~/x)"])
+        assert "it is called 'path'" in problem
+    (problem,) = problems(name, "arguments", {"t": {"pa*": ["~/x"]}})
+    assert "a '*' stands for no name here" in problem
+    assert problems(name, "arguments", {"searchFiles": {"pattern": ["x"]}}) == ()
+
+
 def test_names_with_brackets_or_braces_that_are_there_are_meant(tmp_path):
-    for name in ("[id]", "{a,b}", "keys"):
+    for name in ("[id]", "{a,b}", "keys", "$x", "!y"):
         (tmp_path / name).mkdir()
-    paths = ["[id]/page.tsx", "${project}/{a,b}/*", "keys", "*", "~/x", "${project}/.env", "**/.env", "src/"]
+    paths = [
+        "[id]/page.tsx",
+        "$x/",
+        "!y/",
+        "${project}/{a,b}/*",
+        "keys",
+        "*",
+        "~/x",
+        "${project}/.env",
+        "**/.env",
+        "src/",
+    ]
     policy = Policy.from_dict({"blacklist": {"arguments": {"readFile": {"path": paths}}}}, project_root=tmp_path)
     assert policy.problems == ()
 
