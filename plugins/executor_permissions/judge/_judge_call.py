@@ -52,6 +52,7 @@ class Plan:
         shell: What it has for commands, of a shell tool; by which files' rules fit the other arguments. None elsewhere.
         beside: Whether it is a shell tool only to those who forbid or ask: what else allows a call, allows it.
         denies, asks: Whether a rule to deny, or to ask, may be about the call whatever its command is.
+        paths: The arguments that a rule to allow takes for paths, whatever they are called.
     """
 
     tool: str
@@ -64,8 +65,10 @@ class Plan:
     beside: bool = False
     denies: bool = field(init=False)
     asks: bool = field(init=False)
+    paths: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.paths = self.allow.paths
         self.denies = self.deny.whole is not None or self.deny.depends_on_arguments
         self.asks = self.ask.whole is not None or self.ask.depends_on_arguments
 
@@ -194,7 +197,7 @@ class CallJudge:
         """Every (argument, path) of the call."""
         for name, value in args.items():
             kind = plan.kinds.get(name) or guess_kind(name, ())
-            if kind == "path" or (kind is None and name in PATH_NAMES):
+            if kind == "path" or name in plan.paths or (kind is None and name in PATH_NAMES):
                 for item in scalars(value):
                     if isinstance(item, str) and item:
                         yield name, item

@@ -27,6 +27,9 @@ _FILE_URL = re.compile(r"\A(?:[\w.-]+:)*file:(?:[/\\]{2}[^/\\]*)?", re.IGNORECAS
 _HOME = re.compile(r"\A\$(?:HOME\b|\{HOME\})")
 _FIRST = re.compile(r"\s*['\"]?(?:[/~$]|\.\.?/|(?:[\w.-]+:)*file:|[A-Za-z]:\\)", re.IGNORECASE)
 _QUOTES = "\"'<>"
+# Behind what parts a list, another path begins; the ":" of a drive parts none.
+_SECOND = re.compile(r"(?:[\s,;|]|(?<!\A[A-Za-z]):)['\"]?(?:[/~]|\.\.?/)")
+_BETWEEN = re.compile(r"[\s,;|:'\"]+")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 
 
@@ -34,7 +37,7 @@ def is_plain(text: str) -> bool:
     """Whether every tool takes *text* for the same path."""
     if text != text.strip() or "\t" in text or text[:1] == "-" or (text[:1] == "~" and text[1:2] not in ("", "/")):
         return False
-    return _SPECIAL.search(text) is None and _PERCENT.search(text) is None
+    return all(sign.search(text) is None for sign in (_SPECIAL, _PERCENT, _SECOND))
 
 
 def spellings(text: str) -> list[str]:
@@ -46,6 +49,8 @@ def spellings(text: str) -> list[str]:
         found[unquote(one)] = None
     for one in list(found):
         found.update(dict.fromkeys(_expanded(one)))
+    if _SECOND.search(text):
+        found.update(dict.fromkeys(_BETWEEN.split(text)))
     return [one for one in found if one]
 
 

@@ -140,6 +140,13 @@ class ToolRules:
         return bool(self.calls or self.files or self.anywhere)
 
     @property
+    def paths(self) -> frozenset[str]:
+        """The arguments that a rule takes for paths."""
+        named = [(name, rule) for call in self.calls for name, rule in call.arguments.items()]
+        named += [(name, rule) for file in self.files for name, values in file.values.items() for _, rule in values]
+        return frozenset(name for name, rule in named if rule.path is not None)
+
+    @property
     def is_about_commands(self) -> bool:
         """Whether any rule is about what a shell would run."""
         return bool(self.lines or any(file.commands for file in self.files) or (self.shell and not self.shell.is_empty))

@@ -42,6 +42,7 @@ _NUMERIC = re.compile(
 )
 _SHORT = 6  # digits of a number that is no address: a port
 _BLANK = re.compile(r"[\s\\]")
+_FURTHER = re.compile(r"[,;|][A-Za-z][A-Za-z0-9+.-]*://")  # in a list, as some tools take one
 END_OF_HOST = re.compile(r"[/?#]")
 _PORT = re.compile(r":[0-9]+\Z")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
@@ -157,8 +158,11 @@ def plain(text: str) -> Parsed | None:
 
     Not plain are: what does not parse, backslashes, blanks, a user, a host that has to be decoded, is not ASCII, ends
     in a dot or is a number in another form than four decimals, an IPv6 address that stands for an IPv4 one, ports out
-    of range or with leading zeros, and a path with ``..`` in any spelling.
+    of range or with leading zeros, a path with ``..`` in any spelling, and a list, as some tools take it: a further
+    address behind a ``,``, ``;`` or ``|``.
     """
+    if _FURTHER.search(text):
+        return None
     if len(text) > MAX_URL or _lexical.has_hidden_characters(text) or _BLANK.search(text):
         return None
     written = _AUTHORITY.match(text)

@@ -35,6 +35,7 @@ _ENCODED = re.compile(r"://|%[0-9A-Fa-f]{2}|\\")  # in an address that may be sp
 _OF_HOST = re.compile("[.:[\u3002\uff0e\uff61]")  # in the name of a host, or behind the scheme in front of it
 _BETWEEN = re.compile(r"[\s,;|]+")  # words, and the items of a list that is a text
 _AROUND = re.compile(r"[\s,;|<>()\[\]{}\"'`]+")  # the same, and what a word may be put into
+_GIT = re.compile(r"(?:\A|/)\.(?:git|hg|svn)(?:/|\Z)")
 _DOT = re.compile("[.\u3002\uff0e\uff61]")
 
 
@@ -157,9 +158,14 @@ class ValueRule:
             return False
 
     def _stays(self, value: str, scene: Scene) -> bool:
-        """Whether *value*, should it be a path, leads by no link out of the folder in front of the first ``*``."""
+        """
+        Whether *value*, should it be a path, leads by no link out of the folder in front of the first ``*``, nor into a
+        repository's own folder, which the rule does not name.
+        """
         try:
             place = scene.locate(value)
+            if _GIT.search(place.real) and not _GIT.search(self.value):
+                return False
             if place.real == place.written:
                 return True
             return under(place.real, scene.locate(pieces_of(self.value)[0].rpartition("/")[0] or "/").real)
