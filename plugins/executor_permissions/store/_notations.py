@@ -8,9 +8,13 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge._carriers import CARRIERS
 from executor_permissions.judge.options import is_known, walk
+from executor_permissions.judge.paths._globs import STAR
 from executor_permissions.judge.rules._call_patterns import split_call
+from executor_permissions.judge.rules._rules import KINDS
 from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize, unquoted
+from executor_permissions.judge.rules._values import guess_kind
 from executor_permissions.store._advice import Advice
 from executor_permissions.store._other_hosts import SHELLS, about_their_call
 from executor_permissions.store._regular import MOST_WRITTEN, is_regular, letters, plain
@@ -48,6 +52,7 @@ _ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
 _PLACE = re.compile(r"<[\w-]+>|\.\.\.|\{\{.*\}\}|\{(?!(?:project|home)\})[A-Za-z]\w*\}|\$[@*\d]")
 _NO_PROGRAM = re.compile(r"[$#%]\Z|-\w|.+[,:]\Z|`.*`\Z|/[^/]+/\Z")
 _SIGNS = "$#%`,:/-"
+_OWN_TOOLS = {name.lower(): name for name in (*KINDS, *CARRIERS, "undoFileChange")}
 _DEEPEST = 3  # notations in one another: a rule of another host, in it a regular expression
 _QUOTES = frozenset("'\"")
 _LIKE_SIGNS = frozenset({"Pd", "Pi", "Pf", "Cf", "Zs", "Zl", "Zp"})  # dashes, quotes, blanks, and what is not seen
@@ -224,6 +229,24 @@ def about_tool(text: str) -> Advice | None:
     if _SERVER.match(text) is None:
         return None
     return Advice(f"{text!r} is a tool of this name, and not all of the server's", (text + "__*",))
+
+
+def about_argument(text: str, tool: str, name: str) -> Advice | None:
+    """How to write a rule about an argument that the tool does not have: no call of it is like that."""
+    if STAR in name:
+        return Advice(f"{text!r} is about an argument named {name!r}: a '*' stands for no name here, so write each")
+    named = KINDS.get(tool, {})
+    if "path" not in named or name in named or not (name.lower() in named or guess_kind(name, ()) == "path"):
+        return None
+    return Advice(f"{text!r} is about an argument {name!r}, which {tool} does not have: it is called 'path'")
+
+
+def about_case(tool: str) -> Advice | None:
+    """How to write the name of one of our own tools, of which it is another spelling."""
+    ours = _OWN_TOOLS.get(tool.lower())
+    if ours is None or tool == ours:
+        return None
+    return Advice(f"{tool!r} is a tool of this name, and not {ours!r}: capital and small letters are others")
 
 
 def about_call(text: str) -> Advice | None:

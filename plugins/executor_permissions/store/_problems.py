@@ -29,7 +29,15 @@ from executor_permissions.judge.rules._tokenize import OPERATORS, tokenize
 from executor_permissions.judge.rules._values import guess_kind
 from executor_permissions.judge.rules._wild import open_host
 from executor_permissions.store._advice import Advice
-from executor_permissions.store._notations import about_call, about_exact, about_path, about_pattern, about_tool
+from executor_permissions.store._notations import (
+    about_argument,
+    about_call,
+    about_case,
+    about_exact,
+    about_path,
+    about_pattern,
+    about_tool,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -74,8 +82,8 @@ def about_rules(policy: Policy, sources: Sequence[Source]) -> Iterator[str]:
             if problem is not None:
                 yield source.where(rule.path) + problem
         for name in source.value.get("limits", {}):
-            server = about_tool(name)
-            problem = server.told() if server else _counts_nothing(policy, name, source.marks(somewhere))
+            other = about_tool(name) or about_case(name)
+            problem = other.told() if other else _counts_nothing(policy, name, source.marks(somewhere))
             if problem is not None:
                 yield source.where(("limits", name)) + problem
 
@@ -135,16 +143,6 @@ def _open_host(rule: _Rule) -> Advice | None:
     return None
 
 
-def _about_name(text: str, tool: str, name: str) -> Advice | None:
-    """How to write a rule about an argument that the tool does not have: no call of it is like that."""
-    if STAR in name:
-        return Advice(f"{text!r} is about an argument named {name!r}: a '*' stands for no name here, so write each")
-    named = KINDS.get(tool, {})
-    if "path" not in named or name in named or not (name.lower() in named or guess_kind(name, ()) == "path"):
-        return None
-    return Advice(f"{text!r} is about an argument {name!r}, which {tool} does not have: it is called 'path'")
-
-
 class _Trial:
     """One rule, judged by itself."""
 
@@ -185,7 +183,7 @@ class _Trial:
         """How to write a rule that is in another notation: it may match something, but nothing that was meant."""
         rule = self._rule
         if rule.path[1] == "tools":
-            return about_tool(rule.text)
+            return about_tool(rule.text) or about_case(rule.text)
         if rule.path[1] == "patterns":
             is_tool = self._policy.is_shell_tool(rule.text.partition("(")[0])
             return (
@@ -196,15 +194,19 @@ class _Trial:
             )
         if rule.path[1] == "arguments":
             tool, name = str(rule.path[2]), str(rule.path[3])
-            return _about_name(rule.text, tool, name) or self._about_path(tool, name, rule.text)
+            return about_case(tool) or about_argument(rule.text, tool, name) or self._about_path(tool, name, rule.text)
         return None
 
     def _in_call(self) -> Advice | None:
         """The same for a path in a pattern of the form ``tool(name=value)``."""
         call = split_call(self._rule.text)
-        for name, written in call.arguments.items() if call is not None else ():
+        if call is None:
+            return None
+        if (other := about_case(call.tool)) is not None:
+            return other
+        for name, written in call.arguments.items():
             value = typed(written)
-            found = _about_name(self._rule.text, call.tool, name)
+            found = about_argument(self._rule.text, call.tool, name)
             found = found or (self._about_path(call.tool, name, value) if isinstance(value, str) else None)
             if found is not None:
                 quoted = written[:1] if written[:1] in ("'", '"') else ""

@@ -175,6 +175,20 @@ def test_an_argument_that_no_call_has_is_told(name):
     assert problems(name, "arguments", {"searchFiles": {"pattern": ["x"]}}) == ()
 
 
+def test_a_tool_of_ours_in_other_letters_is_told():
+    rules = [
+        ("tools", ["ReadFile"]),
+        ("patterns", ["readfile(path=~/x)"]),
+        ("arguments", {"READFILE": {"path": ["~/x"]}}),
+    ]
+    for key, value in rules:
+        (problem,) = problems("blacklist", key, value)
+        assert "and not 'readFile'" in problem
+    policy = Policy.from_dict({"version": "1.2", "limits": {"runcommand": {"turn": 3}, "runCommand": {"turn": 3}}})
+    (problem,) = policy.problems
+    assert problem.startswith("limits.runcommand: 'runcommand' is a tool of this name, and not 'runCommand'")
+
+
 def test_names_with_brackets_or_braces_that_are_there_are_meant(tmp_path):
     for name in ("[id]", "{a,b}", "keys", "$x", "!y"):
         (tmp_path / name).mkdir()
