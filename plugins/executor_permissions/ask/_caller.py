@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from executor_permissions.judge._carriers import innermost
 from executor_permissions.judge.rules._scene import CallInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from executor import CurrentCall, Tool
     from executor_permissions.judge.paths._paths import Resolve
 
@@ -68,11 +69,10 @@ def _resolver_of(call: CurrentCall | None, tool: Tool) -> Resolve | None:
 
 
 def _defaults(tool: Tool) -> Mapping[str, Any]:
-    """What *tool* takes for arguments that are left out, as its schema says; asked where a rule is about one."""
-    schema = tool.input_schema
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    told = properties if isinstance(properties, Mapping) else {}
-    return {name: value["default"] for name, value in told.items() if isinstance(value, Mapping) and "default" in value}
+    """What *tool* takes for arguments that are left out; asked where a rule is about one."""
+    from executor_permissions.judge.rules._defaults import defaults_of  # for those rules
+
+    return defaults_of(tool.input_schema)
 
 
 def conversation_of(call: CurrentCall | None) -> str | None:

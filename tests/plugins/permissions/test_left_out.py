@@ -6,6 +6,7 @@ import pytest
 
 from executor import ToolCall, ToolExecutor
 from executor_permissions import PermissionPlugin
+from executor_permissions.judge.rules._defaults import defaults_of
 
 
 def deploy(target: str = "prod", *, dry_run: bool = False, force: bool = False) -> str:
@@ -77,3 +78,44 @@ def test_a_schema_without_defaults_has_none(tmp_path, schema):
     with ToolExecutor(permission_plugin=plugin) as executor:
         executor.register("deploy", lambda args: str(args), schema=schema)
         assert executor.call(ToolCall("1", "deploy", {})).kind == "ok"
+
+
+PROD = {"default": "prod"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"target": {"$ref": "#/$defs/To"}}, "$defs": {"To": PROD}},
+        {"properties": {"target": {"$ref": "#/components/schemas/a~1b"}}, "components": {"schemas": {"a/b": PROD}}},
+        {"properties": {"target": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": PROD}},
+        {"properties": {"target": {"allOf": [PROD]}}},
+        {"properties": {"target": {"anyOf": [{"type": "null", "default": None}, {"type": "string", **PROD}]}}},
+        {"allOf": [{"properties": {"target": PROD}}]},
+        {"$ref": "#/$defs/All", "$defs": {"All": {"properties": {"target": PROD}}}},
+        {"if": {}, "then": {"properties": {"target": PROD}}},
+        {"default": {"target": "prod"}},
+    ],
+)
+def test_a_default_counts_wherever_the_schema_has_it(tmp_path, schema):
+    policy = {"defaultPolicy": "allow", "blacklist": {"patterns": ["deploy(target=prod)"]}}
+    with ToolExecutor(permission_plugin=PermissionPlugin(policy=policy, state_dir=tmp_path)) as executor:
+        executor.register("deploy", lambda args: str(args), schema=schema)
+        assert executor.call(ToolCall("1", "deploy", {})).kind == "denied"
+        assert executor.call(ToolCall("2", "deploy", {"target": "dev"})).kind == "ok"
+
+
+def test_a_default_of_its_own_comes_before_that_of_what_it_refers_to():
+    schema = {
+        "properties": {"target": {"$ref": "#/$defs/To", "default": "dev"}, "a": {"$ref": "#/no"}, "b": {"$ref": "#"}},
+        "$defs": {"To": PROD},
+    }
+    assert defaults_of(schema) == {"target": "dev"}
+
+
+def test_a_schema_that_has_no_end_has_some_defaults():
+    circle = {"allOf": []}
+    circle["allOf"] = [circle, {"properties": {"a": circle, "b": PROD}}]
+    assert defaults_of(circle) == {"b": "prod"}
+    many = {"properties": {f"a{i}": {"$ref": "#/$defs/To"} for i in range(5000)}, "$defs": {"To": PROD}}
+    assert 0 < len(defaults_of(many)) < 5000
