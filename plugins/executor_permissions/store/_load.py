@@ -34,6 +34,13 @@ _LEFT_OUT = {
     "argumentKinds": "what it says of arguments",
     "shellTools": "what it says of tools",
 }
+# What is read in the first file alone, whoever trusts the folder.
+_OF_FIRST = {
+    "defaultPolicy": "what becomes of calls that no rule is about",
+    "channel": "where people are asked",
+    "tests": "the calls that are tried",
+}
+_USUAL = {"defaultPolicy": "ask"}
 _WITHOUT_BOXES = (None, "1.0", "1.1")  # the versions of files in which nothing is said of them
 
 
@@ -259,6 +266,7 @@ def load_effective(
     own = project_file(project_root)
     if is_meant(own) and not _is_of(sources[0], own):
         source = read_source(own)
+        _note_unread(source, sources[0])
         if not is_trusted(project_root, source.digest):
             for key, what in _LEFT_OUT.items():
                 if key in source.value:
@@ -273,6 +281,13 @@ def load_effective(
             _leave_what_narrows(source)
             sources.append(source)
     return build(sources, project_root=project_root, home=home, state_dir=state_dir)
+
+
+def _note_unread(source: Source, first: Source) -> None:
+    """Note what the file of a project says that is read in the *first* file alone."""
+    for key, what in _OF_FIRST.items():
+        if key in source.value and source.value[key] != first.value.get(key, _USUAL.get(key)):
+            source.notes.append(source.where((key,)) + f"{what}, your own policy file says, and no project's")
 
 
 def _is_of(source: Source, path: Path) -> bool:

@@ -320,6 +320,25 @@ def test_the_environment_comes_before_the_users_file(tmp_path, monkeypatch):
     assert _load.project_file("/x") == Path("/x/.toolexec/permissions.json")
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_what_no_file_of_a_project_says_is_told(tmp_path, trusted):
+    own = _load.project_file(tmp_path / "project")
+    own.parent.mkdir(parents=True)
+    first = tmp_path / "first.json"
+    first.write_text("{}")
+
+    def told(content):
+        own.write_text(json.dumps(content))
+        policy = _load.load_effective(first, tmp_path / "project", is_trusted=lambda *_: trusted)
+        assert policy.decide("t", {}).verdict == "ask"
+        return [note.removeprefix(f"{own}:1: ").partition(":")[0] for note in policy.problems]
+
+    channel, test = {"type": "none"}, {"tool": "t", "expect": "allow"}
+    content = {"version": "1.2", "defaultPolicy": "deny", "channel": channel, "tests": [test]}
+    assert told(content) == ["defaultPolicy", "channel", "tests"]
+    assert told({"version": "1.2", "defaultPolicy": "ask", "blacklist": {"tools": ["x"]}}) == []
+
+
 def test_a_projects_file_adds_to_the_first_but_does_not_set_its_default(tmp_path, monkeypatch):
     project = tmp_path / "proj"
     (project / ".toolexec").mkdir(parents=True)
