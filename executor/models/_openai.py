@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _CARRIED = IMAGES | PDF
 _SAID = ("response.output_text.delta", "response.refusal.delta")
 _ENDS = ("response.completed", "response.incomplete")
+_TELLING = ("response.output_item.added", "response.output_item.done", *_ENDS)  # what an item before them has come to
 _DUMP = {"exclude_unset": True}  # the fields that were sent
 _PARSED = frozenset({"parsed", "parsed_arguments"})  # the SDK's own reading, which the API does not take back
 _CUT = ("incomplete", "in_progress")
@@ -55,7 +56,7 @@ class OpenAI:
         refuse_error(found)
         if "output" not in found:
             raise ValueError("the response has no output")
-        return _reply(sequence(found["output"], "output"))
+        return _reply(_output_of(found, found.get("status")))
 
     def answer(self, answers: Sequence[tuple[WireCall, Answer]]) -> list[dict[str, Any]]:
         return [_output(call, answer) for call, answer in answers]
@@ -95,10 +96,25 @@ def _without_loose_ends(items: list[Any]) -> None:
         items.pop()
 
 
+def _output_of(response: Mapping[str, Any], status: object) -> list[Any]:
+    """The items of a response, without the call at its end if the response was cut, perhaps within the call's text."""
+    output = sequence(response.get("output"), "output")
+    return output[:-1] if output and status in _CUT and _may_be_cut(output[-1]) else output
+
+
+def _may_be_cut(given: object) -> bool:
+    """Whether this is a call with a text that does not say that it is whole. Of a text nobody sees where it was cut."""
+    item = fields(given, "output[]", **_DUMP)
+    return item.get("type") == "custom_tool_call" and item.get("status") != "completed"
+
+
 def _has_come(item: Mapping[str, Any]) -> bool:
-    """Whether this is no call that was cut before its arguments: those of a call without any are none."""
-    blank = item.get("type") == "function_call" and is_blank(item.get("arguments"))
-    return not (blank and item.get("status") in _CUT)
+    """Whether this is no call that was cut within a text, or before its arguments: those of a call without are none."""
+    if item.get("status") not in _CUT:
+        return True
+    return item.get("type") != "custom_tool_call" and not (
+        item.get("type") == "function_call" and is_blank(item.get("arguments"))
+    )
 
 
 def _as_taken_back(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,8 +161,20 @@ class OpenAICollector:
         self._say = say
         self._items: list[tuple[Mapping[str, Any], WireCall | None]] = []
         self._used: set[str] = set()
+        self._last: list[object] = []  # a call that may be cut: what comes next tells whether it was
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
+        kind = event.get("type")
+        if kind not in _TELLING:
+            return self._take_event(event)
+        last, self._last = self._last, []
+        whole = self._take(last, self._items) if kind != "response.incomplete" else []
+        if kind == "response.output_item.done" and _may_be_cut(event.get("item")):
+            self._last = [event.get("item")]
+            return whole
+        return whole + self._take_event(event)
+
+    def _take_event(self, event: Mapping[str, Any]) -> list[WireCall]:
         kind = event.get("type")
         if kind == "response.output_item.done":
             return self._take([event.get("item")], self._items)
@@ -155,7 +183,7 @@ class OpenAICollector:
                 self._say(piece)
         elif kind in _ENDS:
             response = fields(event.get("response") or {}, "response", **_DUMP)
-            output = sequence(response.get("output"), "output")
+            output = _output_of(response, "incomplete" if kind == "response.incomplete" else response.get("status"))
             if output and self._is_in(output):  # some servers leave it out here, or write other ids than before
                 before, self._items = self._items, []
                 try:

@@ -87,13 +87,14 @@ def _message_in(response: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _without_cut_call(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message that was cut, perhaps before the arguments of its last call."""
+    """A message that was cut, perhaps before the arguments of its last call, or within the text that it is given."""
     calls = sequence(message.get("tool_calls"), "tool_calls")
-    told = (
-        fields(fields(calls[-1], "tool_calls[]", **_DUMP).get("function") or {}, "function", **_DUMP) if calls else {}
-    )
-    said = told.get("arguments", "{}")
-    return {**message, "tool_calls": calls[:-1]} if isinstance(said, str) and not said.strip() else message
+    if not calls:
+        return message
+    last = fields(calls[-1], "tool_calls[]", **_DUMP)
+    said = fields(last.get("function") or {}, "function", **_DUMP).get("arguments", "{}")
+    lost = last.get("type") == "custom" or (isinstance(said, str) and not said.strip())
+    return {**message, "tool_calls": calls[:-1]} if lost else message
 
 
 def _reply(message: Mapping[str, Any]) -> Reply:
@@ -278,8 +279,10 @@ class ChatCollector:
         """Whether it has come to its end: the stream has, or its arguments show it."""
         if self._finish is None:
             return not piece.custom and is_whole(piece.text)
-        # Where a reply was cut, its last call may have lost its arguments: those of a call without any are none.
-        return bool(self._finish not in CUT or place < len(self._pieces) or piece.text.strip())
+        # Where a reply was cut, its last call may have lost its arguments: those of a call without any are none, and of
+        # a text nobody sees where it was cut.
+        cut = self._finish in CUT and place == len(self._pieces)
+        return not cut or bool(piece.text.strip() and not piece.custom)
 
 
 FORM = OpenAIChat()

@@ -135,6 +135,49 @@ def test_a_custom_tool_in_a_stream():
     assert collected("openai-chat", chunk(start)).calls == []
 
 
+@pytest.mark.parametrize("why", ["length", "content_filter"])
+def test_a_text_for_a_custom_tool_that_was_cut_is_no_call(why):
+    """Of JSON it is seen where it was cut; half of a text is a text."""
+    first = {"index": 0, "id": "1", "type": "custom", "custom": {"name": "run", "input": "rm -rf /tmp/build"}}
+    cut = {"index": 1, "id": "2", "type": "custom", "custom": {"name": "run", "input": "rm -rf /"}}
+    request = collected("openai-chat", chunk(first), chunk(cut), chunk(finish=why))
+    assert [call.id for call in request.calls] == ["1"] == [each["id"] for each in request.message["tool_calls"]]
+    assert collected("openai-chat", chunk(cut), chunk(finish=why)).messages == []
+    message = {"role": "assistant", "content": None, "tool_calls": [first, cut]}
+    request = models.read({"choices": [{"message": message, "finish_reason": why}]}, "openai-chat")
+    assert [call.id for call in request.calls] == ["1"]
+
+
+def custom(call_id, **more):
+    return {"type": "custom_tool_call", "id": f"c{call_id}", "call_id": call_id, "name": "run", "input": "x"} | more
+
+
+def test_a_text_for_a_custom_tool_of_responses_that_may_be_cut_waits_for_what_tells_that():
+    done = [{"type": "response.output_item.done", "item": custom(each)} for each in "123"]
+    stream = models.Stream("openai")
+    assert [[call.id for call in stream.feed(event)] for event in done] == [[], ["1"], ["2"]]
+    output = [event["item"] for event in done]
+    end = {"type": "response.incomplete", "response": {"status": "incomplete", "output": output}}
+    assert stream.feed(end) == []
+    assert [call.id for call in stream.end().calls] == ["1", "2"] == [each["call_id"] for each in stream.end().message]
+    assert [call.id for call in collected("openai", *done).calls] == ["1", "2"]  # it has broken off
+    assert [call.id for call in models.read(end["response"], "openai").calls] == ["1", "2"]
+
+
+def test_a_text_for_a_custom_tool_of_responses_that_is_whole_is_a_call():
+    says_so = {"type": "response.output_item.done", "item": custom("1", status="completed")}
+    assert [call.id for call in models.Stream("openai").feed(says_so)] == ["1"]
+    cut = {"type": "response.output_item.done", "item": custom("1", status="incomplete")}
+    assert collected("openai", cut).messages == models.read([cut["item"]], "openai").messages == []
+    whole = {"type": "response.output_item.done", "item": custom("1")}
+    for after in (
+        {"type": "response.output_item.added", "item": {"type": "message"}},
+        {"type": "response.completed", "response": {"status": "completed", "output": [custom("1")]}},
+        {"type": "response.completed", "response": {"status": "completed"}},
+    ):
+        assert [call.id for call in collected("openai", whole, after).calls] == ["1"]
+
+
 def block(index, *deltas, **started):
     yield {"type": "content_block_start", "index": index, "content_block": started}
     yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
