@@ -102,11 +102,6 @@ def _call_in(block: Mapping[str, Any], used: set[str]) -> WireCall:
     return WireCall(found, name, arguments_of(block.get("input")), found)
 
 
-def _is_without_arguments(block: Mapping[str, Any]) -> bool:
-    """Whether it is a call without arguments: if the reply was cut after it, they may not have come."""
-    return block.get("type") == "tool_use" and not block.get("input")
-
-
 def _result(call: WireCall, answer: Answer) -> dict[str, Any]:
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.echo}
     if answer.is_error:  # all of its content must be text, and there must be some
@@ -139,7 +134,9 @@ class AnthropicCollector:
         self._stopped: set[int] = set()
         self._calls: dict[int, WireCall] = {}
         self._used: set[str] = set()
-        self._last: int | None = None  # a stopped call without arguments: what comes next tells whether it was cut
+        self._last: int | None = (
+            None  # stopped, and nothing came of its arguments: what follows tells whether it was cut
+        )
         self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:
@@ -201,7 +198,7 @@ class AnthropicCollector:
         if block.get("type") != "tool_use":
             return []
         text(block.get("name"), "content_block.name")
-        if _is_without_arguments(block):
+        if not (said or block.get("input")):
             self._last = index
             return []
         return [self._call_in(index, arguments)]
@@ -220,9 +217,6 @@ class AnthropicCollector:
         return block
 
     def end(self) -> Reply:
-        if self._last is not None:  # nothing says that it was cut, and its block has stopped
-            self._call_in(self._last)
-            self._last = None
         for (index, key), pieces in self._texts.items():
             self._blocks[index][key] = "".join(pieces)
         answered = [block.get("tool_use_id") for index, block in self._blocks.items() if index in self._stopped]

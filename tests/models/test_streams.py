@@ -232,7 +232,10 @@ def test_a_call_of_anthropic_without_arguments_waits_for_what_tells_whether_it_w
     request = stream.end()
     assert [call.id for call in request.calls] == ["1"]
     assert [each["id"] for each in request.message["content"]] == ["1"]
-    assert [call.id for call in collected("anthropic", *first, *second).calls] == ["1", "2"]
+    broken_off = collected("anthropic", *first, *second)
+    assert [call.id for call in broken_off.calls] == ["1"] == [each["id"] for each in broken_off.message["content"]]
+    whole = block(3, said("{}"), type="tool_use", id="3", name="a", input={})
+    assert [call.id for call in collected("anthropic", *whole).calls] == ["3"]
 
 
 def test_a_tool_of_the_api_without_its_result_is_given_back_only_where_the_api_has_paused():
