@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _CALLS = ("tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta")
+_FINISHES = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _ONCE = frozenset({"type", "index", "id"})  # every piece of a block may say these, and each says the same
 
 
@@ -35,11 +36,18 @@ class LangChain:
         message = fields(response, "the message")
         if not {"content", "tool_calls", "invalid_tool_calls"} & message.keys():
             raise ValueError("this is no message: it has neither content nor tool_calls")
+        if message.get("tool_call_chunks"):  # LangChain's own reading of them closes what is open, wherever it was cut
+            collector = ChatCollector(_say_nothing)
+            collector.feed(_as_chat(message))
+            return _with_only(response, message, collector.end().calls)
+        given = {
+            key: [fields(call, f"{key}[]") for call in sequence(message.get(key), key)]
+            for key in ("tool_calls", "invalid_tool_calls")
+        }
         used: set[str] = set()
-        calls, given = [], {}
-        for key in ("tool_calls", "invalid_tool_calls"):
-            given[key] = [fields(call, f"{key}[]") for call in sequence(message.get(key), key)]
-            calls += [_call_in(call, used) for call in given[key]]
+        calls = [_call_in(call, used) for key in given for call in given[key]]
+        if calls and not given["invalid_tool_calls"] and _finish(message.get("response_metadata")) == "length":
+            return _with_only(response, message, calls[:-1])  # where an object was cut cannot be seen
         if isinstance(response, Mapping):
             message = _with_all(message, calls)
         else:  # it holds more than its fields: it is kept
@@ -64,6 +72,23 @@ class LangChain:
 def _call_in(call: Mapping[str, Any], used: set[str]) -> WireCall:
     found = id_of(call.get("id"), used)
     return WireCall(found, text(call.get("name"), "tool_calls[].name"), arguments_of(call.get("args")), found)
+
+
+def _with_only(response: object, message: Mapping[str, Any], calls: list[WireCall]) -> Reply:
+    """The reply without any other calls, as what it is: an object holds more than its fields."""
+    content = _without_cut_calls(message.get("content"), calls)
+    more = _without_calls(fields(message.get("additional_kwargs") or {}, "additional_kwargs"))
+    whole: Any = _with_all({**message, "content": content, "additional_kwargs": more}, calls)
+    if not isinstance(response, Mapping):
+        mended = {key: whole[key] for key in ("content", "additional_kwargs", "tool_calls")}
+        emptied = {key: [] for key in ("invalid_tool_calls", "tool_call_chunks") if key in message}
+        whole = response.model_copy(update=mended | emptied)  # type: ignore[attr-defined]  # see fields
+    return Reply(whole, [whole], calls)
+
+
+def _without_calls(more: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What models have beside their messages, without the calls once more."""
+    return without(more, ("tool_calls", "function_call"))
 
 
 def _with_all(message: Mapping[str, Any], calls: Sequence[WireCall]) -> dict[str, Any]:
@@ -123,17 +148,7 @@ class LangChainCollector:
         self._more = _put_together(self._more, fields(event.get("additional_kwargs") or {}, "additional_kwargs"))
         if said := said_in(content):
             self._say(said)
-        chunks = [fields(chunk, "tool_call_chunks[]") for chunk in sequence(event.get("tool_call_chunks"), "chunks")]
-        pieces = [
-            {
-                "index": chunk.get("index"),
-                "id": chunk.get("id"),
-                "function": {"name": chunk.get("name"), "arguments": chunk.get("args")},
-            }
-            for chunk in chunks
-        ]
-        finish = "stop" if event.get("chunk_position") == "last" else _finish(event.get("response_metadata"))
-        return self._calls.feed({"choices": [{"delta": {"tool_calls": pieces}, "finish_reason": finish}]})
+        return self._calls.feed(_as_chat(event))
 
     def _whole(self) -> Any:
         """The content, with the texts that have come for it."""
@@ -148,8 +163,23 @@ class LangChainCollector:
         return Reply(message, [message], calls)
 
     def _kept(self) -> dict[str, Any]:
-        kept = without(self._more, ("tool_calls", "function_call"))  # the pieces of the calls once more
+        kept = _without_calls(self._more)
         return {"additional_kwargs": dict(kept)} if kept else {}
+
+
+def _as_chat(event: Mapping[str, Any]) -> dict[str, Any]:
+    """The pieces of calls as chat completions have them."""
+    chunks = [fields(chunk, "tool_call_chunks[]") for chunk in sequence(event.get("tool_call_chunks"), "chunks")]
+    pieces = [
+        {
+            "index": chunk.get("index"),
+            "id": chunk.get("id"),
+            "function": {"name": chunk.get("name"), "arguments": chunk.get("args")},
+        }
+        for chunk in chunks
+    ]
+    finish = _finish(event.get("response_metadata")) or ("stop" if event.get("chunk_position") == "last" else None)
+    return {"choices": [{"delta": {"tool_calls": pieces}, "finish_reason": finish}]}
 
 
 def _without_cut_calls(content: Any, calls: Sequence[WireCall]) -> Any:
@@ -211,8 +241,12 @@ def _place_of(block: Any, among: Sequence[Any]) -> int | None:
 def _finish(metadata: object) -> str | None:
     """Why the model has stopped, as it is called by whoever is behind LangChain; None: it has not."""
     told = metadata if isinstance(metadata, Mapping) else {}
-    found = next((told[key] for key in ("finish_reason", "stop_reason", "done_reason") if told.get(key)), None)
+    found = next((told[key] for key in _FINISHES if told.get(key)), None)
     return None if found is None else "length" if str(found).lower() in (*CUT, *CUT_BY_ANTHROPIC) else "stop"
+
+
+def _say_nothing(piece: str) -> None:
+    """It was said before."""
 
 
 FORM = LangChain()

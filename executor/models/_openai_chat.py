@@ -223,7 +223,8 @@ class ChatCollector:
             choice = fields(item, "choices[]", **_DUMP)
             if choice.get("index") in (None, 0):
                 self._take(fields(choice.get("delta") or {}, "choices[].delta", **_DUMP))
-                self._finish = choice.get("finish_reason") or self._finish
+                if self._finish not in CUT:  # no end that is told of after that makes it whole again
+                    self._finish = choice.get("finish_reason") or self._finish
         return []
 
     def _take(self, delta: Mapping[str, Any]) -> None:

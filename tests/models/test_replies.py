@@ -441,6 +441,70 @@ def test_calls_that_langchain_could_not_read_are_answered_too():
     ]
 
 
+class Message(dict):
+    """An object of LangChain's: it holds more than its fields."""
+
+    def model_copy(self, update):
+        return Message({**self, **update})
+
+
+def as_given(fields):
+    return fields
+
+
+def as_object(fields):
+    message = Message(fields)
+    return SimpleNamespace(model_dump=lambda **_: dict(message), model_copy=message.model_copy)
+
+
+@pytest.mark.parametrize("made", [as_given, as_object])
+@pytest.mark.parametrize(
+    ("pieces", "end", "arguments"),
+    [
+        ('{"path": "/etc/a', {"response_metadata": {"finish_reason": "length"}, "chunk_position": "last"}, True),
+        ('{"path": "/etc/a', {"response_metadata": {"finish_reason": "tool_calls"}}, True),
+        ('{"path": "/etc/a', {}, False),
+        ("", {"response_metadata": {"stopReason": "max_tokens"}, "chunk_position": "last"}, False),
+        ("{}", {}, True),
+    ],
+)
+def test_chunks_of_langchain_that_were_added_up_are_read_by_what_came_and_not_by_a_guess(made, pieces, end, arguments):
+    """LangChain closes what is open: of `{"path": "/etc/a` it makes a call with that path."""
+    guess = {"name": "erase", "args": {"path": "/etc/a"}, "id": "1", "type": "tool_call"}
+    chunk = {"name": "erase", "args": pieces, "id": "1", "index": 0, "type": "tool_call_chunk"}
+    used = [{"type": "text", "text": "So"}, {"type": "tool_use", "id": "1", "name": "erase", "partial_json": pieces}]
+    fields = {"type": "AIMessageChunk", "name": "n", "content": used, "invalid_tool_calls": []}
+    reply = made({**fields, "tool_calls": [guess], "tool_call_chunks": [chunk], **end})
+    request = models.read(reply, "langchain")
+    assert request.calls == ([ToolCall("1", "erase", pieces)] if arguments else [])
+    written = {"{}": {}}.get(pieces, {"INVALID_JSON": pieces})
+    message = request.message
+    assert message["tool_calls"] == ([{**guess, "args": written}] if arguments else [])
+    whole = {"type": "tool_use", "id": "1", "name": "erase", "input": written}
+    assert message["content"] == [used[0], *([whole] if arguments else [])]
+    assert not message.get("tool_call_chunks")
+    assert message["name"] == "n"
+
+
+@pytest.mark.parametrize("made", [as_given, as_object])
+def test_the_last_call_of_a_message_of_langchain_that_was_cut_is_none(made):
+    """Some models give objects, of which nobody sees where they were cut."""
+    calls = [{"name": "a", "args": {"x": 1}, "id": each, "type": "tool_call"} for each in "12"]
+    used = [{"type": "tool_use", "id": each, "name": "a", "input": {"x": 1}} for each in "12"]
+    raw = {"tool_calls": [{"id": "2"}], "signature": "s"}
+    reply = {"type": "ai", "content": used, "tool_calls": calls, "additional_kwargs": raw}
+    request = models.read(made({**reply, "response_metadata": {"stop_reason": "max_tokens"}}), "langchain")
+    assert [call.id for call in request.calls] == ["1"]
+    message = request.message
+    assert (message["tool_calls"], message["content"]) == (calls[:1], used[:1])
+    assert message["additional_kwargs"] == {"signature": "s"}
+    whole = {**reply, "response_metadata": {"stop_reason": "tool_use"}}
+    assert [call.id for call in models.read(made(whole), "langchain").calls] == ["1", "2"]
+    seen = [{"name": "a", "args": '{"x', "id": "3"}]
+    cut = {**reply, "invalid_tool_calls": seen, "response_metadata": {"stop_reason": "max_tokens"}}
+    assert [call.id for call in models.read(made(cut), "langchain").calls] == ["1", "2", "3"]
+
+
 @pytest.mark.parametrize("given", ["", " ", "null", None])
 def test_nothing_is_no_arguments(given):
     reply = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": given}}]}

@@ -296,6 +296,7 @@ def test_pieces_of_langchain_end_with_the_last_or_with_the_reason():
     for why in ("length", "max_tokens", "content_filter", "refusal"):
         cut = {"content": "", "response_metadata": {"finish_reason": why}}
         assert collected("langchain", start, cut).calls == []
+        assert collected("langchain", start, cut, {"content": "", "chunk_position": "last"}).calls == []
 
 
 def test_content_of_langchain_is_text_or_blocks():
