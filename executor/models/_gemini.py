@@ -73,6 +73,12 @@ def _refused(event: Mapping[str, Any]) -> bool:
     return _either(_feedback(event), "blockReason", "block_reason") is not None
 
 
+def _is_of_another(event: Mapping[str, Any]) -> bool:
+    """Whether it goes on with another of several candidates: they come by turns, and the first is the reply."""
+    candidates = sequence(event.get("candidates"), "candidates")
+    return bool(candidates) and fields(candidates[0], "candidates[0]", **_DUMP).get("index") not in (None, 0)
+
+
 def _reply(content: Mapping[str, Any]) -> Reply:
     used: set[str] = set()
     parts = sequence(content.get("parts"), "content.parts")
@@ -137,6 +143,8 @@ class GeminiCollector:
         refuse_error(event)
         if not event.get("candidates") and "parts" not in event and not _refused(event):
             return []  # only what was used up
+        if _is_of_another(event):
+            return []
         parts = sequence(_content_in(event).get("parts"), "content.parts")
         calls = [call for part in parts if (call := _call_in(part, self._used)) is not None]
         self._parts += parts

@@ -203,6 +203,15 @@ class _Piece:
         return {**self.more, "id": self.id, "type": "function", "function": function}
 
 
+def _number(index: object) -> int | None:
+    """The number of a call, which some servers write as a text or a fraction; None: it has none."""
+    if isinstance(index, float) and index.is_integer():
+        return int(index)
+    if isinstance(index, str) and index.isdecimal():
+        return int(index)
+    return index if isinstance(index, int) else None
+
+
 class ChatCollector:
     """See `Collector`. A call is whole at the end only: pieces of several come by turns."""
 
@@ -221,7 +230,7 @@ class ChatCollector:
             event = fields(event.get("chunk"), "chunk", **_DUMP)
         for item in sequence(event.get("choices"), "choices"):
             choice = fields(item, "choices[]", **_DUMP)
-            if choice.get("index") in (None, 0):
+            if _number(choice.get("index")) in (None, 0):
                 self._take(fields(choice.get("delta") or {}, "choices[].delta", **_DUMP))
                 if self._finish not in CUT:  # no end that is told of after that makes it whole again
                     self._finish = choice.get("finish_reason") or self._finish
@@ -254,18 +263,18 @@ class ChatCollector:
 
     def _piece(self, delta: Mapping[str, Any], name: str, said: str) -> _Piece:
         """The call that a piece belongs to. Some servers leave the index out, and some always say 0."""
-        index, given = delta.get("index"), delta.get("id")
+        index, given = _number(delta.get("index")), delta.get("id")
         found_id = given if isinstance(given, str) else ""
-        if isinstance(index, int):
+        if index is not None:
             piece = self._by_index.get(index)
         else:
             same = (piece for piece in reversed(self._pieces) if found_id and piece.id == found_id)
             piece = next(same, None if found_id or not self._pieces else self._pieces[-1])
-        if piece is None or piece.is_followed_by(found_id, name, said, numbered=isinstance(index, int)):
+        if piece is None or piece.is_followed_by(found_id, name, said, numbered=index is not None):
             piece = _Piece()
             self._pieces.append(piece)
         piece.id = piece.id or found_id
-        if isinstance(index, int):
+        if index is not None:
             self._by_index[index] = piece
         return piece
 

@@ -74,6 +74,16 @@ def test_names_tell_calls_apart_where_numbers_and_ids_do_not(index, call_id):
     assert len({call.id for call in request.calls}) == 3
 
 
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_pieces_that_come_by_turns_are_put_together_by_their_numbers_however_these_are_written(kind):
+    first, second = (piece(kind(number), str(number), "write", '{"path": "') for number in (0, 1))
+    more = piece(kind(0), arguments='a"}')
+    events = [chunk(each) for each in (first, second, more)]
+    for event in events:
+        event["choices"][0]["index"] = kind(0)
+    assert collected("openai-chat", *events).calls == [ToolCall("0", "write", '{"path": "a"}')]
+
+
 def test_a_call_that_is_said_once_more_as_a_whole_is_one():
     said = [
         chunk(piece(0, "1", "a", '{"x": ')),
@@ -282,6 +292,13 @@ def test_parts_of_gemini_come_whole_and_keep_their_signatures():
     request = stream.end()
     assert request.message == {"role": "model", "parts": [first, second]}
     assert [call.id for call in request.calls] == [call.id for calls in ready for call in calls]
+
+
+def test_of_several_candidates_of_gemini_the_first_is_the_reply():
+    parts = [[{"text": str(number)}, {"functionCall": {"name": f"a{number}", "args": {}}}] for number in (0, 1)]
+    events = [{"candidates": [{"index": number, "content": {"parts": parts[number]}}]} for number in (1, 0, 1)]
+    request = collected("gemini", *events)
+    assert ([call.name for call in request.calls], request.message["parts"]) == (["a0"], parts[0])
 
 
 def test_pieces_of_langchain_end_with_the_last_or_with_the_reason():
