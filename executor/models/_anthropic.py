@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._names import wire_name
 from executor.models._objects import (
     arguments_of,
     as_object,
+    differs,
     fields,
     id_of,
     is_blank,
@@ -20,7 +23,7 @@ from executor.models._objects import (
 from executor.models._results import IMAGES, NO_OUTPUT, PDF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from executor.models._results import Answer, Media
 
@@ -88,12 +91,19 @@ def _reply(blocks: Iterable[tuple[Mapping[str, Any], WireCall | None]]) -> Reply
         kept.append(block)
         if block.get("type") == "tool_use":
             calls.append(known or _call_in(block, used))
-            if calls[-1].echo != block.get("id"):
-                kept[-1] = {**block, "id": calls[-1].echo}
+            kept[-1] = _mended(block, calls[-1])
     while kept and kept[-1].get("type") in _THOUGHTS:
         kept.pop()
     message = {"role": "assistant", "content": kept}
     return Reply(message, [message] if kept else [], calls)
+
+
+def _mended(block: Mapping[str, Any], call: WireCall) -> Mapping[str, Any]:
+    """The block with what the API insists on in what it is given back; see that of chat completions."""
+    right: dict[str, Any] = {"id": call.echo, "name": wire_name(call.name, Anthropic.name)}
+    if not isinstance(block.get("input"), Mapping):
+        right["input"] = as_object(call.arguments)
+    return {**block, **right} if differs(block, right) else block
 
 
 def _call_in(block: Mapping[str, Any], used: set[str]) -> WireCall:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from executor.models._anthropic import CUT as CUT_BY_ANTHROPIC
 from executor.models._forms import Reply, WireCall, WireTool
-from executor.models._objects import arguments_of, as_object, fields, id_of, said_in, sequence, text, without
+from executor.models._names import wire_name
+from executor.models._objects import arguments_of, as_object, differs, fields, id_of, said_in, sequence, text, without
 from executor.models._openai_chat import CUT, ChatCollector
 from executor.models._pieces import joined
 from executor.models._results import NO_OUTPUT
@@ -81,7 +82,7 @@ def _with_only(response: object, message: Mapping[str, Any], calls: list[WireCal
     whole: Any = _with_all({**message, "content": content, "additional_kwargs": more}, calls)
     if not isinstance(response, Mapping):
         mended = {key: whole[key] for key in ("content", "additional_kwargs", "tool_calls")}
-        emptied = {key: [] for key in ("invalid_tool_calls", "tool_call_chunks") if key in message}
+        emptied: dict[str, Any] = {key: [] for key in ("invalid_tool_calls", "tool_call_chunks") if key in message}
         whole = response.model_copy(update=mended | emptied)  # type: ignore[attr-defined]  # see fields
     return Reply(whole, [whole], calls)
 
@@ -96,19 +97,22 @@ def _with_all(message: Mapping[str, Any], calls: Sequence[WireCall]) -> dict[str
     A message as LangChain takes dicts: the calls that could not be read are lost unless they stand beside the others.
     """
     rest = {key: value for key, value in message.items() if key not in ("invalid_tool_calls", "tool_call_chunks")}
-    written = [
-        {"name": call.name, "args": as_object(call.arguments), "id": call.echo, "type": "tool_call"} for call in calls
-    ]
+    written = [{**_known_by(call), "args": as_object(call.arguments), "type": "tool_call"} for call in calls]
     return {**rest, "type": "ai", "tool_calls": written}
 
 
+def _known_by(call: WireCall) -> dict[str, Any]:
+    """The id and the name of a call; the model behind LangChain may refuse one that could be no tool's."""
+    return {"name": wire_name(call.name, LangChain.name), "id": call.echo}
+
+
 def _with_ids(given: Mapping[str, list[Mapping[str, Any]]], calls: Sequence[WireCall]) -> dict[str, Any]:
-    """The lists of calls with the ids that were made here; empty when none was."""
+    """The lists of calls, each with the id and the name that it has to have; empty when all have them."""
     written = [call for key in given for call in given[key]]
-    if all(call.echo == each.get("id") for call, each in zip(calls, written, strict=True)):
+    if not any(differs(each, _known_by(call)) for call, each in zip(calls, written, strict=True)):
         return {}
-    ids = iter(calls)
-    return {key: [{**call, "id": next(ids).echo} for call in given[key]] for key in given if given[key]}
+    right = iter(calls)
+    return {key: [{**call, **_known_by(next(right))} for call in given[key]] for key in given if given[key]}
 
 
 def _message(call: WireCall, answer: Answer) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_arguments
 from executor.errors import InvalidArgumentsError
+from executor.models._results import clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -44,6 +45,11 @@ def without(thing: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, Any
     if thing.keys().isdisjoint(keys):
         return thing
     return {key: value for key, value in thing.items() if key not in keys}
+
+
+def differs(thing: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    """Whether one of the fields that are *right* stands otherwise in it, or not at all."""
+    return any(key not in thing or thing[key] != value for key, value in right.items())
 
 
 def sequence(thing: object, where: str) -> list[Any]:
@@ -120,8 +126,13 @@ def as_object(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def as_json(arguments: Mapping[str, Any] | str) -> str:
-    """Arguments as text."""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    """Arguments as text; those that are nested too deep for that, which the executor refuses, as what they are."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return json.dumps(arguments, ensure_ascii=False, default=str)
+    except (RecursionError, ValueError):  # a ValueError: they have themselves in them
+        return json.dumps(_kind(arguments))
 
 
 def id_of(given: object, used: set[str]) -> str:
@@ -129,7 +140,7 @@ def id_of(given: object, used: set[str]) -> str:
     if given is None or given == "" or isinstance(given, Mapping | list):
         made = f"call_{secrets.token_hex(12)}"
     else:
-        made = given if isinstance(given, str) else str(given)
+        made = clean(given if isinstance(given, str) else str(given))  # before they are compared: it goes back so
         if made in used:
             made = f"{made}_{secrets.token_hex(4)}"
     used.add(made)

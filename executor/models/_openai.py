@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._names import wire_name
 from executor.models._objects import (
     arguments_of,
+    as_json,
+    differs,
     fields,
     id_of,
     is_blank,
@@ -84,8 +87,7 @@ def _reply(output: Sequence[object]) -> Reply:
         call = _call_in(item, used)
         if call is not None:
             calls.append(call)
-            if call.echo != item.get("call_id"):
-                items[-1] = {**items[-1], "call_id": call.echo}
+            items[-1] = _mended(item, call)
     _without_loose_ends(items)
     return Reply(items, items, calls)
 
@@ -124,6 +126,14 @@ def _as_taken_back(item: Mapping[str, Any]) -> Mapping[str, Any]:
         parts = [without(part, _PARSED) if isinstance(part, Mapping) else part for part in content]
         return {**item, "content": parts}
     return item
+
+
+def _mended(item: Mapping[str, Any], call: WireCall) -> Mapping[str, Any]:
+    """The item with what the API insists on in what it is given back; see that of chat completions."""
+    right: dict[str, Any] = {"call_id": call.echo, "name": wire_name(call.name, OpenAI.name)}
+    if not call.custom and not isinstance(item.get("arguments"), str):
+        right["arguments"] = as_json(call.arguments)
+    return {**item, **right} if differs(item, right) else item
 
 
 def _call_in(item: Mapping[str, Any], used: set[str]) -> WireCall | None:
@@ -218,7 +228,7 @@ class OpenAICollector:
             if call is None:
                 call = _call_in(item, self._used)
                 new += [call] if call is not None else []
-            self._items.append((item if call is None else {**item, "call_id": call.echo}, call))
+            self._items.append((item if call is None else _mended(item, call), call))
         return new
 
     def end(self) -> Reply:

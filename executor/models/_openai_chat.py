@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor.models._forms import Reply, WireCall, WireTool
+from executor.models._names import wire_name
 from executor.models._objects import (
     arguments_of,
     as_json,
+    differs,
     fields,
     id_of,
     is_whole,
@@ -105,14 +107,28 @@ def _reply(message: Mapping[str, Any]) -> Reply:
         call = fields(item, "tool_calls[]", **_DUMP)
         calls.append(_call_in(call, used))
         given.append(call)
-    if any(call.echo != written.get("id") for call, written in zip(calls, given, strict=True)):
-        # The ids were missing or the same: an answer has to be told apart by them.
-        given = [{**written, "id": call.echo} for call, written in zip(calls, given, strict=True)]
-        message = {**message, "tool_calls": given}
+    mended = [_mended(written, call) for written, call in zip(given, calls, strict=True)]
+    if any(now is not before for now, before in zip(mended, given, strict=True)):
+        message, given = {**message, "tool_calls": mended}, mended
     message = _as_taken_back(message, given)
     # The API refuses a message in which nothing is said or asked for.
     empty = not any(value for key, value in message.items() if key != "role")
     return Reply(message, [] if empty else [message], calls)
+
+
+def _mended(written: Mapping[str, Any], call: WireCall) -> Mapping[str, Any]:
+    """
+    The call with what the API insists on in what it is given back: an id of its own, by which its answer is told apart,
+    a name that could be a tool's, arguments that are a text. Models make up names; servers write the rest otherwise.
+    """
+    kind = "custom" if call.custom else "function"
+    told = fields(written.get(kind), f"tool_calls[].{kind}", **_DUMP)
+    right = {"name": wire_name(call.name, OpenAIChat.name)}
+    if not call.custom and not isinstance(told.get("arguments"), str):
+        right["arguments"] = as_json(call.arguments)
+    if differs(told, right):
+        return {**written, "id": call.echo, kind: {**told, **right}}
+    return written if written.get("id") == call.echo else {**written, "id": call.echo}
 
 
 def _as_taken_back(message: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -505,6 +505,84 @@ def test_the_last_call_of_a_message_of_langchain_that_was_cut_is_none(made):
     assert [call.id for call in models.read(made(cut), "langchain").calls] == ["1", "2", "3"]
 
 
+def as_calls(form, **call):
+    """A reply with one call of these fields."""
+    if form == "openai-chat":
+        return {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": call}]}
+    if form == "openai":
+        return [{"type": "function_call", "call_id": "1", **call}]
+    if form == "anthropic":
+        call = {"name": call["name"], "input": call.get("arguments", {})}
+        return {"role": "assistant", "content": [{"type": "tool_use", "id": "1", **call}]}
+    return {"type": "ai", "content": "", "tool_calls": [{"id": "1", "name": call["name"], "args": {}}]}
+
+
+def call_in(form, message):
+    """The fields of that call in what is given back."""
+    if form == "openai-chat":
+        return message["tool_calls"][0]["function"]
+    if form == "openai":
+        return message[0]
+    return message["content"][0] if form == "anthropic" else message["tool_calls"][0]
+
+
+@pytest.mark.parametrize("form", ["openai-chat", "openai", "anthropic", "langchain"])
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [("functions.search", "functions_search"), ("", "_"), ("such a:tool", "such_a__tool"), ("ok-1", "ok-1")],
+)
+def test_a_name_that_a_model_has_made_up_is_given_back_as_one_that_the_api_takes(form, name, taken):
+    """An API refuses the whole request for it, so that the model never reads that there is no such tool."""
+    request = models.read(as_calls(form, name=name, arguments="{}"), form)
+    assert [call.name for call in request.calls] == [name]
+    assert call_in(form, request.message)["name"] == taken
+    if form == "openai":
+        done = {"type": "response.output_item.done", "item": as_calls(form, name=name, arguments="{}")[0]}
+        stream = models.Stream(form)
+        assert [call.name for call in stream.feed(done) + stream.feed(done)] == [name]
+        assert call_in(form, stream.end().message)["name"] == taken
+
+
+@pytest.mark.parametrize(
+    ("form", "given", "back"),
+    [
+        ("openai-chat", {}, "{}"),
+        ("openai-chat", {"arguments": None}, "{}"),
+        ("openai-chat", {"arguments": {"x": "ä"}}, '{"x": "ä"}'),
+        ("openai", {"arguments": None}, "{}"),
+        ("openai", {"arguments": {"x": 1}}, '{"x": 1}'),
+        ("anthropic", {"arguments": None}, {}),
+        ("anthropic", {"arguments": '{"x": 1}'}, {"x": 1}),
+        ("anthropic", {"arguments": '{"x'}, {"INVALID_JSON": '{"x'}),
+    ],
+)
+def test_arguments_are_given_back_in_the_type_that_the_api_takes(form, given, back):
+    told = call_in(form, models.read(as_calls(form, name="a", **given), form).message)
+    assert told["input" if form == "anthropic" else "arguments"] == back
+
+
+def test_arguments_that_are_nested_too_deep_for_a_text_spoil_no_reply():
+    deep = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    for form in ("openai-chat", "openai"):
+        request = models.read(as_calls(form, name="a", arguments=deep), form)
+        assert call_in(form, request.message)["arguments"] == '"a dict"'
+    calls = [{"index": 0, "id": "1", "function": {"name": "a", "arguments": deep}}]
+    stream = models.Stream("openai-chat")
+    stream.feed({"choices": [{"delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]})
+    assert stream.end().calls == [ToolCall("1", "a", '"a dict"')]
+
+
+def test_ids_that_only_differ_in_what_cannot_be_sent_are_told_apart():
+    calls = [{"id": each, "function": {"name": "a", "arguments": "{}"}} for each in ("a\ud800", "a\ud801")]
+    request = models.read({"role": "assistant", "tool_calls": calls}, "openai-chat")
+    ids = [call["id"] for call in request.message["tool_calls"]]
+    assert ids == [each["tool_call_id"] for each in request.answer([])] == [call.id for call in request.calls]
+    assert len({*ids}) == 2
+    "".join(ids).encode()
+
+
 @pytest.mark.parametrize("given", ["", " ", "null", None])
 def test_nothing_is_no_arguments(given):
     reply = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": given}}]}
