@@ -20,7 +20,7 @@ from executor._json import to_text
 from executor._log import warn
 from executor.engines._line import ANEW, PATIENCE, Line, closed, unwaited, whole_record, why
 from executor.engines._where import checked
-from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, seen
+from executor.engines._wire import GONE, NAME, PROTOCOL, UNKNOWN, Seen, read_seen, seen
 from executor.errors import BackendUnavailableError, ExecutorUnavailableError
 from executor.threads._fork import of_this_process
 from executor.threads._gate import Gate
@@ -157,10 +157,11 @@ class DaskEngine(Line):
             self.loop.start(asking, done)
             answered.wait(STOPPING)
         answer = answers[0] if answers else None
-        if answer is None:
+        try:
+            remote.take(offset, answer["text"], answer["next"])  # type: ignore[index]  # None: nobody has answered
+            return bool(answer["ended"])  # type: ignore[index]  # as above
+        except (TypeError, KeyError):  # a worker may have said anything
             return False
-        remote.take(offset, answer["text"], answer["next"])
-        return bool(answer["ended"])
 
     def over(self, remote: Remote) -> None:
         """A call has its end here. Once the store has that, the cluster may forget it."""
@@ -340,7 +341,7 @@ class DaskEngine(Line):
                 after, anew = 0, True
                 continue
             for task_id, found in changed.items():
-                self._hear(task_id, found)
+                self._hear(task_id, read_seen(found))
 
     def _hear(self, task_id: str, found: Seen) -> None:
         remote = self._remotes.get(task_id)
@@ -387,8 +388,7 @@ class DaskEngine(Line):
 
     async def read(self, task_id: str, offset: int, limit: int) -> dict[str, Any] | None:
         """Part of the output of a call; None: it is not there any more. Raises ExecutorUnavailableError."""
-        piece = await self.ask_there("read", task_id=task_id, what="output", offset=offset, limit=limit)
-        return None if piece is None else self.there(piece)
+        return self.there(await self.ask_there("read", task_id=task_id, what="output", offset=offset, limit=limit))
 
     async def record(self, task_id: str) -> str:
         """What a call came to whose worker keeps that; empty where it is gone. Raises ExecutorUnavailableError."""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from executor._json import to_text
 from executor._log import warn
 from executor._portable import pickle_as_written
-from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, seen
+from executor.engines._wire import GONE, PIECE, Record, Seen, read_record, read_seen, seen
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.threads._loop import LoopThread
 
@@ -115,11 +115,20 @@ class Line:
             )
         return self._rpc
 
-    def there(self, piece: dict[str, Any]) -> dict[str, Any]:
-        """Part of what a worker has. Raises ExecutorUnavailableError: that does not answer now."""
+    def there(self, piece: Any) -> dict[str, Any] | None:
+        """
+        Part of what a worker has; None: it has that no more, or what it says makes no sense.
+
+        Raises:
+            ExecutorUnavailableError: It does not answer now.
+        """
+        if not isinstance(piece, dict):
+            return None
         if piece.get("away"):
             raise ExecutorUnavailableError("The worker of the task does not answer; it is asked again")
-        return piece
+        numbers = piece.get("next", 0), piece.get("gone", 0)
+        whole = isinstance(piece.get("text"), str) and all(isinstance(each, int) for each in numbers)
+        return piece if whole else None
 
     def unavailable(self, why: str) -> ExecutorUnavailableError:
         """What is said of a scheduler that cannot be reached."""
@@ -148,16 +157,15 @@ class Reattached(Line):
             raise self.unavailable(NO_SCHEDULER)
         if told is None or told["id"] != self._scheduler:
             return {task_id: seen(GONE, ANEW) for task_id in task_ids}
-        found: dict[str, Seen] = told["tasks"]
-        return found
+        return {task_id: read_seen(told["tasks"].get(task_id)) for task_id in task_ids}
 
     def read(self, task_id: str, offset: int, limit: int) -> tuple[str, int, int] | None:
         """Output from a byte on, as `Spool.read`; None: it is not there any more."""
-        piece = self.ask("read", task_id=task_id, what="output", offset=offset, limit=min(limit, PIECE))
-        return None if piece is None else (self.there(piece)["text"], piece["next"], piece["gone"])
+        piece = self.there(self.ask("read", task_id=task_id, what="output", offset=offset, limit=min(limit, PIECE)))
+        return None if piece is None else (piece["text"], piece.get("next", offset), piece.get("gone", 0))
 
     def record(self, task_id: str, seen: Seen) -> Record | None:
-        """What a task came to that has ended; None: that is lost with its worker."""
+        """What a task has come to; None: that is lost with its worker. Raises ValueError: it is none."""
         text = seen["record"]
         if text is None:
             text = self.loop.run(whole_record(self, task_id))
@@ -184,9 +192,10 @@ async def whole_record(line: Line, task_id: str) -> str:
     pieces: list[str] = []
     while True:
         offset = sum(map(len, pieces))
-        piece = await line.ask_there("read", task_id=task_id, what="record", offset=offset, limit=PIECE)
+        asking = line.ask_there("read", task_id=task_id, what="record", offset=offset, limit=PIECE)
+        piece = line.there(await asking)
         if piece is None:
             return ""
-        pieces.append(line.there(piece)["text"])
+        pieces.append(piece["text"])
         if len(piece["text"]) < PIECE:
             return "".join(pieces)

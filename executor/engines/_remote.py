@@ -61,7 +61,8 @@ class Remote:
     """
 
     __slots__ = (
-        "_busy", "_following", "_given", "_last", "_let_go", "_lock", "_mail", "_spool", "_tasks", "_threads", "_waits",
+        "_busy", "_following", "_given", "_last", "_let_go", "_lock", "_mail", "_since", "_spool", "_tasks", "_threads",
+        "_waits",
         "accepted", "call", "engine", "engine_ref", "given", "got", "has_it", "job", "name",
         "task_id",
     )  # fmt: skip
@@ -96,6 +97,7 @@ class Remote:
         self._threads = threads
         self._let_go = let_go
         self._lock = threading.Lock()
+        self._since = time.monotonic()
         self._last: Seen | None = None
         self._following = self._waits = False
         self._mail: list[Callable[[], object]] = []  # short: what one step leaves to the workers
@@ -190,7 +192,7 @@ class Remote:
         """It has ended with this record. Returns False where there is output that has to be fetched."""
         assert self._last is not None
         if self._last["size"] > self.got:
-            with contextlib.suppress(ValueError, KeyError, TypeError):  # which is told below
+            with contextlib.suppress(ValueError):  # which is told below
                 self._take_rest(read_record(text)["output"] or "")
             if self._last["size"] > self.got:
                 return False
@@ -236,7 +238,8 @@ class Remote:
         """Have more of the output. Returns False when there is none to be had now."""
         offset = self.got
         piece = await self.engine.read(self.task_id, offset, PIECE)
-        return piece is not None and self.take(offset, piece["text"], piece["next"])
+        # Of output there always is a text: of one that goes on without there would be no end.
+        return piece is not None and bool(piece["text"]) and self.take(offset, piece["text"], piece.get("next", offset))
 
     def take(self, offset: int, text: str, end: int) -> bool:
         """The output from *offset* to *end*. Returns whether that was new."""
@@ -279,7 +282,8 @@ class Remote:
             if record["progress"] is not None:
                 self.call.progress(*record["progress"])
             ended: Any = finished(record, self._tasks.get(self.task_id))
-            self.job.began(time.monotonic() - max(0.0, record["ended"] - record["started"]))
+            # By the worker's clock, which may have been set meanwhile: it was not begun before it was given.
+            self.job.began(max(self._since, time.monotonic() - max(0.0, record["ended"] - record["started"])))
         except Exception as error:  # noqa: BLE001 -- a record that makes no sense is an end all the same
             ended = ToolInterruptedError(f"What the worker said of the call's end cannot be read: {error!r}")
         self._over(ended)
@@ -345,13 +349,11 @@ class Remote:
 
 
 def finished(record: Record, info: TaskInfo) -> Finished:
-    """What a record says, as the end of a call. Raises ValueError, KeyError, TypeError: it makes no sense."""
+    """What a record says, as the end of a call. Raises ValueError, KeyError, TypeError: its `more` makes no sense."""
     import json
 
     outcome = (bool(record["success"]), json.loads(record["value"]))
     status = TaskStatus(record["status"])
-    if not status.final:
-        raise ValueError(f"it has ended as {status.value!r}, which is no end")
     result = restore(info, Stored(outcome, record["more"]))
     return Finished(outcome, status, result)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from executor._json import to_text
+from executor.values import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -156,12 +158,43 @@ def _number(value: float) -> float:
 
 
 def read_record(text: str) -> Record:
-    """A record from its JSON. Raises ValueError, KeyError, TypeError: it is none."""
-    found: Record = json.loads(text)
-    missing = Record.__required_keys__ - found.keys()
-    if missing:
-        raise KeyError(min(missing))
+    """A record from its JSON, with what is reckoned with in it. Raises ValueError: it is none."""
+    try:
+        found: Record = json.loads(text)
+        missing = Record.__required_keys__ - found.keys()
+        if missing:
+            raise ValueError(f"it has no {min(missing)}")
+        if not TaskStatus(found["status"]).final:
+            raise ValueError(f"it has ended as {found['status']!r}, which is no end")
+        if not math.isfinite(found["started"]) or not math.isfinite(found["ended"]):
+            raise ValueError("its times are no numbers")
+        json.loads(found["value"])
+    except (
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # something else stands where a field should
+        raise ValueError(f"it is no record: {error}") from error
     return found
+
+
+def read_seen(found: Any) -> Seen:
+    """What a scheduler says of a task, in which a worker's words are. Where they make no sense, the task is gone."""
+    try:
+        texts, progress = [found[key] for key in ("worker", "record", "why")], found["progress"]
+        if (
+            isinstance(found["state"], str)
+            and isinstance(found["size"], int)
+            and all(text is None or isinstance(text, str) for text in texts)
+            and (progress is None or len([*progress]) == len(("done", "total", "message")))
+        ):
+            told: Seen = found
+            return told
+    except (TypeError, KeyError):  # it has other fields, or none
+        pass
+    # Begun it may be: with no worker it would be said that nothing was.
+    return {**seen(GONE, "what its worker said of it cannot be read"), "worker": "its worker"}
 
 
 def seen(state: str, why: str | None = None) -> Seen:

@@ -35,7 +35,7 @@ class Reattached(Protocol):
         ...
 
     def record(self, task_id: str, seen: Any) -> Any:
-        """What a task came to that `probe` has seen ended; None: that is lost."""
+        """What a task came to that `probe` has seen ended; None: that is lost. Raises ValueError: it makes no sense."""
         ...
 
     def withdraw(self, task_id: str) -> bool:

@@ -109,15 +109,16 @@ class LeftToEngines:
             self._place.write(lambda connection: leave_to_engine(connection, self._place.own_id, task_id))
 
     def _store_end(self, engine: Reattached, row: Row, told: Mapping[str, Any]) -> None:
-        record = engine.record(row.id, told) if told["state"] == "ended" else None
+        record, why = _record(engine, row, told)
         size = self._fetch_output(engine, row, record)
         if record is None:
             never = told["state"] == "unknown"
-            self._finish(row, *(_never(row) if never else _interrupted(row, str(told["why"] or LOST), size)))
+            self._finish(row, *(_never(row) if never else _interrupted(row, why, size)))
             return
         status, error = TaskStatus(record["status"]), _error(record)
-        took = max(0.0, float(record["ended"]) - float(record["started"]))
-        # By the worker's clock. One that is wrong must not make it an old task, which is forgotten soon.
+        took = max(0.0, min(float(record["ended"]) - float(record["started"]), time.time() - row.created))
+        # By the worker's clock. One that is wrong must not make it an old task, which is forgotten soon; one that was
+        # set meanwhile makes it begin no earlier than it was given.
         ended = min(max(float(record["ended"]), row.created + took), time.time())
         info = replace(
             row.info(size), status=status, started=ended - took, ended=ended, error=error, output_bytes=size,
@@ -178,7 +179,7 @@ class LeftToEngines:
             return False
         try:
             told = engine.probe([row.id])[row.id]
-            record = engine.record(row.id, told) if told["state"] == "ended" else None
+            record, _ = _record(engine, row, told)
             if record is not None and record["status"] != TaskStatus.CANCELLED:
                 self._store_end(engine, row, told)  # it was faster
                 engine.forget([row.id])
@@ -205,10 +206,23 @@ class LeftToEngines:
         self._finish(row, info, End.of((False, {"error": reason, "cancelled": True}), None))
 
 
+def _record(engine: Reattached, row: Row, told: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str]:
+    """The record of a task, and else why there is none."""
+    why = str(told["why"] or LOST)
+    if told["state"] != "ended":
+        return None, why
+    try:
+        return engine.record(row.id, told), why
+    except ValueError as error:
+        return None, f"what its worker said of its end cannot be read: {error}"
+
+
 def _copy(engine: Reattached, task_id: str, spool: FileSpool) -> None:
     offset = 0
     while (piece := engine.read(task_id, offset, PIECE)) is not None and piece[1] > offset:
         text, end, gone = piece
+        if not text:  # what goes on without a text has no end
+            return
         if gone:
             spool.skip(gone)
         spool.append(text)

@@ -18,12 +18,14 @@ import pytest
 from distributed import Client
 
 from executor import TaskManager, TaskStatus, ToolCall, ToolExecutor
-from executor.engines import DaskEngine
+from executor.engines import DaskEngine, _remote
 from executor.engines._entries import Entry, Share
 from executor.engines._line import Reattached
+from executor.engines._remote import Remote
 from executor.engines._scheduler import Tasks
 from executor.engines._wire import ENDED, GONE
 from executor.errors import ExecutorUnavailableError
+from executor.threads._jobs import Job
 
 from .conftest import Cluster
 
@@ -393,18 +395,69 @@ def test_a_cancel_that_is_cut_off_leaves_the_task_to_whoever_asks_next(own, tmp_
     tasks.close()
 
 
-@pytest.mark.parametrize("wrong", [-200 * 24 * 3600.0, 3600.0])
-def test_a_worker_whose_clock_is_wrong_makes_no_old_task_and_none_of_tomorrow(own, tmp_path, monkeypatch, wrong):
+@pytest.mark.parametrize(("began", "wrong"), [(-2e7, -2e7), (3600.0, 3600.0), (0.0, 3600.0), (-1e18, 0.0)])
+def test_a_worker_whose_clock_is_wrong_makes_no_old_task_and_none_of_tomorrow(own, tmp_path, monkeypatch, began, wrong):
     executor, engine = own
     task_id, tasks = left(executor, engine, tmp_path, "gated", path=str(tmp_path / "go"))
     record = Reattached.record
 
     def by_its_clock(line, of, found):
         told = record(line, of, found)
-        return {**told, "started": told["started"] + wrong, "ended": told["ended"] + wrong}
+        return {**told, "started": told["started"] + began, "ended": told["ended"] + wrong}
 
     monkeypatch.setattr(Reattached, "record", by_its_clock)
     (tmp_path / "go").touch()
     info = tasks.wait(task_id, SECONDS)
     tasks.close()
     assert info.created <= info.started <= info.ended <= time.time()
+
+
+def test_a_clock_that_is_set_while_a_call_runs_has_it_begun_no_earlier_than_it_was_given(own, monkeypatch):
+    executor, _ = own
+    read = _remote.read_record
+    monkeypatch.setattr(_remote, "read_record", lambda text: {**read(text), "started": -1e18})
+    monkeypatch.setattr(Remote, "_wait_for", lambda *_: None)
+    monkeypatch.setattr(Job, "begin", lambda _: None)  # of its beginning nothing is heard: it is over before that
+    info = executor.tasks.wait(start(executor, "add"), SECONDS)
+    assert info.created - 1.0 <= info.started <= info.ended
+
+
+@pytest.mark.parametrize("wrong", [{"size": "x"}, {"progress": 5}, {"size": None, "state": "ended"}, {"record": 5}])
+def test_nonsense_that_is_said_of_one_call_is_its_end_and_no_others(own, tmp_path, monkeypatch, wrong):
+    executor, engine = own
+    ask, to_spoil = engine.ask_there, []
+
+    async def spoilt(word, *args, **said):
+        told = await ask(word, *args, **said)
+        if word != "watch":
+            return told
+        changed = json.loads(told["changed"])
+        changed |= {each: changed[each] | wrong for each in to_spoil if each in changed}
+        return {**told, "changed": json.dumps(changed)}
+
+    monkeypatch.setattr(engine, "ask_there", spoilt)
+    task_id = start(executor, "gated", path=str(tmp_path / "go"))
+    to_spoil.append(task_id)
+    (tmp_path / "go").touch()
+    assert executor.tasks.wait(task_id, SECONDS).status is TaskStatus.INTERRUPTED
+    assert executor.tasks.wait(start(executor, "add"), SECONDS).status is TaskStatus.COMPLETED
+
+
+@pytest.mark.parametrize("wrong", [{"size": "x"}, {"record": "{"}, {"record": '{"status": "running"}'}])
+def test_nonsense_that_another_process_is_told_of_a_task_is_its_end(own, tmp_path, monkeypatch, wrong):
+    executor, engine = own
+    task_id, tasks = left(executor, engine, tmp_path, "gated", path=str(tmp_path / "go"))
+    ask = Reattached.ask
+
+    def spoilt(line, word, *args, **said):
+        told = ask(line, word, *args, **said)
+        if word == "probe" and told["tasks"][task_id]["state"] == ENDED:
+            told["tasks"][task_id] |= wrong
+        return told
+
+    monkeypatch.setattr(Reattached, "ask", spoilt)
+    (tmp_path / "go").touch()
+    info = tasks.wait(task_id, SECONDS)
+    assert (info.status, [each.id for each in tasks.list()]) == (TaskStatus.INTERRUPTED, [task_id])
+    assert "cannot be read" in tasks.result(task_id)[1]["error"]
+    tasks.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
@@ -14,7 +15,10 @@ import tblib.pickling_support
 from executor import PluginRegistry, TaskInfo, TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.confine import Profile
 from executor.engines import DaskEngine
+from executor.engines._line import Line
 from executor.engines._remote import finished
+from executor.engines._where import Where
+from executor.engines._wire import read_record, read_seen
 from executor.errors import ToolFailedError
 
 from .conftest import environment
@@ -206,10 +210,57 @@ def test_a_scheduler_and_workers_started_as_commands_over_tls(certificates, tool
                 process.wait(SECONDS)
 
 
-@pytest.mark.parametrize("status", ["running", "suspended", "queued", "ended", ""])
-def test_only_what_is_an_end_is_taken_for_one(status):
+RECORD = {
+    "status": "completed", "success": True, "value": "1", "more": None, "size": 0, "output": "", "progress": None,
+    "started": 1.0, "ended": 2.0,
+}  # fmt: skip
+
+
+def test_a_record_is_an_end():
     info = TaskInfo("t", TaskStatus.RUNNING, "echo", "local", "1", 1.5)
-    record = {"status": "completed", "success": True, "value": "1", "more": None}
-    assert finished(record, info).status is TaskStatus.COMPLETED
-    with pytest.raises(ValueError, match=status or "''"):
-        finished({**record, "status": status}, info)
+    assert finished(read_record(json.dumps(RECORD)), info).status is TaskStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"status": each} for each in ("running", "suspended", "queued", "ended", "", None, [])),
+        *({"ended": each} for each in (float("nan"), float("inf"), 10**400, "2", None)),
+        *({"value": each} for each in ("", "{", 1, None, "[" * 100_000)),
+    ],
+    ids=lambda wrong: str(wrong)[:20],
+)
+def test_only_what_is_an_end_is_taken_for_one(wrong):
+    """A worker may say anything."""
+    with pytest.raises(ValueError, match=r"."):
+        read_record(json.dumps({**RECORD, **wrong}))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "1", "{}", "[" * 100_000])
+def test_what_is_no_record_is_taken_for_none(text):
+    with pytest.raises(ValueError, match=r"."):
+        read_record(text)
+
+
+SEEN = {"state": "running", "worker": "w", "size": 1, "progress": [1, None, "m"], "record": None, "why": None}
+
+
+def test_what_a_scheduler_says_of_a_task_is_taken_as_it_is():
+    assert read_seen(SEEN) is SEEN
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, [], 1, {}, *({**SEEN, key: junk} for key in SEEN for junk in ([1], {"a": 1}, 2.5) if junk != SEEN[key])],
+)
+def test_a_task_of_which_no_sense_is_said_is_gone_and_may_have_been_begun(wrong):
+    found = read_seen(wrong)
+    assert (found["state"], found["size"], found["progress"], found["record"]) == ("gone", 0, None, None)
+    assert found["worker"] is not None
+
+
+@pytest.mark.parametrize("piece", [None, (1, 2), "x", {}, {"text": None}, {"text": "x", "next": "y"}])
+def test_a_piece_that_makes_no_sense_is_none(piece):
+    line = Line(Where("tcp://127.0.0.1:1"))
+    assert line.there(piece) is None
+    line.close()
