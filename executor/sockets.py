@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NOBODY", "is_strange", "listeners", "user_at"]
+__all__ = ["NOBODY", "is_strange", "listeners", "stranger_at", "user_at"]
 
 NOBODY = -1
 """Instead of a user: there is no such socket any more."""
@@ -76,6 +76,13 @@ def listeners(port: int) -> set[int]:
         return set()
     told = [_listening(family, table) for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6"))]
     return {user for each in told for at, user in each if at == port}
+
+
+def stranger_at(port: int) -> int | None:
+    """A user whose process listens on a port of this machine, and who is neither this one nor root; None: no such."""
+    if not hasattr(os, "getuid"):
+        return None
+    return min(listeners(port) - {0, os.getuid()}, default=None)
 
 
 def _listening(family: int, table: str) -> list[tuple[int, int]]:

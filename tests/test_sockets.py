@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from executor import sockets
-from executor.sockets import NOBODY, listeners, user_at
+from executor.sockets import NOBODY, listeners, stranger_at, user_at
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 
@@ -51,6 +51,14 @@ def test_an_end_that_is_gone_is_nobodys(monkeypatch):
     for name in ("_kernel", "_tables"):
         monkeypatch.setattr(sockets, name, lambda near, _: 1000 if near == here else None)
     assert user_at(there, here) == NOBODY
+
+
+@pytest.mark.parametrize(
+    ("users", "stranger"), [(set(), None), ({0}, None), ({os.getuid()}, None), ({0, 4711, os.getuid()}, 4711)]
+)
+def test_a_stranger_is_neither_this_user_nor_root(monkeypatch, users, stranger):
+    monkeypatch.setattr(sockets, "listeners", lambda port: users if port == 1 else {12345})
+    assert stranger_at(1) == stranger
 
 
 @pytest.mark.usefixtures("source")

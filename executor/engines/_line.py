@@ -93,15 +93,18 @@ class Line:
 
     async def reach(self) -> None:
         """
-        Find out whether anybody listens there. `distributed` would try until its time is up.
+        Find out whether anybody listens there, for which `distributed` would try until its time is up, and who.
 
         Raises:
-            OSError, TimeoutError: Nobody does.
+            OSError, TimeoutError: Nobody does, or another user, where there is no TLS. Messages of Dask's may have
+                objects in them, which whoever receives them makes: who answers in the place of a scheduler runs code.
         """
         if not self._reached:
             parts = urlsplit(self.where.address)
             _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), PATIENCE)
             writer.close()
+            if (user := self.where.taken_by) is not None:
+                raise PermissionError(f"another user (uid {user}) listens there, whose answers could run code here")
             self._reached = True
 
     def rpc(self) -> Any:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from executor.ownfiles import keep_own
 from executor.run._limits import truth
+from executor.sockets import stranger_at
 
 FILES = ("ca", "cert", "key")
 _SYSTEM = ("/etc/", "/usr/")  # whose authorities are everybody's to read
@@ -24,12 +25,14 @@ class Where:
     Attributes:
         address: ``tls://host:port`` or ``tcp://host:port``.
         ca, cert, key: Files of TLS: whom to believe, and who this is. None without TLS.
+        insecure: Whether whoever answers there is believed.
     """
 
     address: str
     ca: str | None = None
     cert: str | None = None
     key: str | None = None
+    insecure: bool = False
 
     def __post_init__(self) -> None:
         files = (self.ca, self.cert, self.key)
@@ -39,6 +42,12 @@ class Where:
     def plain_local(self) -> bool:
         """Whether it is on this machine, and without TLS: every user of the machine may run code there as its owner."""
         return not self.address.startswith("tls://") and is_loopback(self.address)
+
+    @property
+    def taken_by(self) -> int | None:
+        """The other user who listens where this one's scheduler should, and whose answers would run as code here."""
+        port = urlsplit(self.address).port
+        return stranger_at(port) if self.plain_local and port and not self.insecure else None
 
     def connection(self) -> dict[str, Any]:
         """What connections are made with."""
@@ -54,7 +63,7 @@ class Where:
 
     def ref(self, scheduler: str) -> str:
         """As the store has it; *scheduler* tells this one from one that is started anew at the same address."""
-        return json.dumps({"scheduler": scheduler, **{k: v for k, v in asdict(self).items() if v is not None}})
+        return json.dumps({"scheduler": scheduler, **{k: v for k, v in asdict(self).items() if v}})
 
 
 def read_ref(ref: str) -> tuple[Where, str]:
@@ -86,12 +95,13 @@ def checked(address: str, ca: object, cert: object, key: object, *, insecure: bo
         raise ValueError(f"{next(n for n in FILES if n not in given)} is missing: TLS needs the files ca, cert and key")
     if parts.scheme == "tcp" and given:
         raise ValueError(f"{given[0]} is given, but {address} is not reached by TLS: write tls://")
-    if parts.scheme == "tcp" and not truth(insecure, "insecure") and not is_loopback(address):
+    believed = truth(insecure, "insecure")
+    if parts.scheme == "tcp" and not believed and not is_loopback(address):
         raise ValueError(
             f"{address} is on another machine and without TLS: whoever can reach it may run code there. Use TLS "
             "(tls://, with ca, cert and key), or set 'insecure' to true for a network that nobody else is in"
         )
-    return Where(address, **files)
+    return Where(address, **files, insecure=believed)
 
 
 def _file(name: str, value: object) -> str | None:

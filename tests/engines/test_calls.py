@@ -8,11 +8,13 @@ import socketserver
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import pytest
 
 from executor import ResultKind, TaskManager, TaskStatus, ToolCall, ToolExecutor
-from executor.engines import DaskEngine
+from executor.engines import DaskEngine, _where
+from executor.engines._where import read_ref
 from executor.errors import ExecutionError, ExecutorUnavailableError
 
 from .conftest import rounds
@@ -343,3 +345,17 @@ def test_an_address_is_checked_at_the_door(address, options, wrong):
 
 def test_a_network_of_ones_own_may_do_without_tls():
     DaskEngine("tcp://10.0.0.1:8786", insecure=True).close()
+
+
+def test_another_user_in_the_place_of_the_scheduler_is_told_nothing(cluster, monkeypatch):
+    """What Dask receives may be objects, which are made: an answer can run code."""
+    port = urlsplit(cluster.address).port
+    monkeypatch.setattr(_where, "stranger_at", lambda at: 4711 if at == port else None)
+    engine = DaskEngine(cluster.address)
+    with pytest.raises(ExecutorUnavailableError, match=r"another user \(uid 4711\) listens there"):
+        engine.open()
+    engine.close()
+    believed = DaskEngine(cluster.address, insecure=True)
+    found, _ = read_ref(believed.open())
+    assert found == believed.where
+    believed.close()

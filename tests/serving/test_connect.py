@@ -181,14 +181,13 @@ def test_a_token_is_sent_to_nobody_who_should_not_have_it(url, problem):
 
 def test_a_server_of_another_user_is_not_told_the_token(broker, wire, monkeypatch, run):
     async def session():
-        monkeypatch.setattr(_upstream, "_listener", lambda port: 12345)
+        monkeypatch.setattr(_upstream, "stranger_at", lambda port: 12345 if port == broker.port else None)
         upstream = Upstream(broker.url, "ada-has-a-long-token", "the test")
         asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         with pytest.raises(_upstream.UpstreamError, match=r"Another user \(uid 12345\) listens"):
             await anext(upstream.messages("POST", asked, {}))
         await upstream.leave()
 
-    assert _upstream._listener(broker.port) is not None
     run(session())
 
 

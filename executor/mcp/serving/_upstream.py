@@ -11,7 +11,6 @@ import base64
 import contextlib
 import ipaddress
 import json
-import os
 import re
 import secrets
 import ssl
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from executor.httpclient import http_client
-from executor.sockets import listeners
+from executor.sockets import stranger_at
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -150,8 +149,8 @@ class Upstream:
 
     def _refuse_others(self) -> None:
         """Raises UpstreamError where somebody else listens there: the token is for one's own server only."""
-        owner = _listener(self._port) if self._here else None
-        if owner not in (None, 0, os.getuid() if hasattr(os, "getuid") else None):
+        owner = stranger_at(self._port) if self._here else None
+        if owner is not None:
             raise UpstreamError(f"Another user (uid {owner}) listens at {self.url}: it is not told the token")
 
     async def _error(self, response: httpx2.Response) -> dict[str, Any]:
@@ -269,9 +268,3 @@ def _checked(url: str) -> tuple[str, int, bool]:
     if parts.scheme == "http" and not here:
         raise ValueError(f"{url}: the token would be sent to {host} in the clear: use https, or a tunnel to 127.0.0.1")
     return host, port, here
-
-
-def _listener(port: int) -> int | None:
-    """The user whose process listens on a port of this machine; None: nobody's, or it cannot be told."""
-    found = listeners(port)
-    return min(found - {0, os.getuid()} or found, default=None) if found else None
