@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from executor.permission._elsewhere import Elsewhere, Offered
     from executor.values._approval import Approval
 
-GREETING = 1.0  # seconds for a surface to prove who it is: one that is stopped does not
+GREETING = 1.0  # seconds for a surface to prove who it is, or to take what it is told: one that is stopped does not
 
 
 class _Link:
@@ -131,17 +131,18 @@ class Asking:
             while True:
                 self._changed.clear()
                 self._show()
-                if not self._owner.open():
-                    await self._finish()
-                    if self._owner.rest(self):
-                        return
+                if not self._owner.open() and await self._has_told() and self._owner.rest(self):
+                    return
                 await self._changed.wait()
         finally:
             loop.remove_reader(bell)
             bell.close()
             self._meeting.remove(f"{self._name}{BELL}")
             for link in self._links.values():
-                link.line.close()
+                if link.line.unsent:
+                    link.line.abort()  # nobody takes it
+                else:
+                    link.line.close()
             asyncio.get_running_loop().call_soon(self._loop.close, 0.0)
 
     def _rung(self, bell: socket.socket) -> None:
@@ -162,12 +163,25 @@ class Asking:
                 if not each.seen:
                     each.lost()
 
-    async def _finish(self) -> None:
-        """Those who have answered are told."""
+    async def _has_told(self) -> bool:
+        """Whether those who have answered were told that they have, before something changed: a question may be new."""
+        telling, changed = asyncio.ensure_future(self._tell_all()), asyncio.ensure_future(self._changed.wait())
+        await asyncio.wait((telling, changed), return_when=asyncio.FIRST_COMPLETED)
+        told = telling.done()
+        for each in (telling, changed):
+            each.cancel()
+        return told
+
+    async def _tell_all(self) -> None:
         while self._answering:
             await asyncio.wait(self._answering)
-        for link in tuple(self._links.values()):
-            await link.line.drain()
+        drains = [asyncio.ensure_future(link.line.drain()) for link in self._links.values()]
+        try:
+            if drains:
+                await asyncio.wait(drains, timeout=GREETING)  # a surface that is stopped takes nothing
+        finally:
+            for each in drains:
+                each.cancel()
 
     def _meet_new(self) -> None:
         for name in self._meeting.names(SURFACE):
@@ -213,10 +227,14 @@ class Asking:
                 await asyncio.get_running_loop().sock_connect(connection, address)
             refuse_called(connection)
             line = await Line.of(connection, "asker", self._meeting.key())
+        except BaseException:
+            connection.close()
+            raise
+        try:
             line.send({"name": self._name})
             return _Link(line, await line.receive())
         except BaseException:
-            connection.close()
+            line.abort()
             raise
 
     def _take(self, link: _Link, message: dict[str, Any]) -> None:

@@ -297,7 +297,7 @@ class Line:
             raise StrangerError(f"a message of {length} bytes")
         try:
             message = json.loads(await self._reader.readexactly(length))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise StrangerError("a message that is no JSON") from error
         if not isinstance(message, dict):
             raise StrangerError("a message that is no object")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import json
@@ -10,6 +11,7 @@ import queue
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -376,6 +378,60 @@ def test_a_surface_that_cannot_be_shown_to_others_leaves_nothing(tmp_path, monke
     with pytest.raises(OSError, match="denied"):
         meeting.listen("mine")
     assert [path.name for path in meeting.folder.iterdir()] == ["key"]
+
+
+@contextlib.contextmanager
+def met(meeting, *sent):
+    """A surface that proves itself, sends these messages and does nothing more; gives the connections to it."""
+    listener, connections, key = meeting.listen("odd"), queue.SimpleQueue(), meeting.key()
+    listener.setblocking(True)
+
+    def serve():
+        with contextlib.suppress(OSError):  # it was closed
+            while True:
+                connection, _ = listener.accept()
+                connections.put(connection)
+                own = os.urandom(32)
+                connection.sendall(own)
+                theirs = connection.recv(32, socket.MSG_WAITALL)
+                connection.sendall(_meeting._proof(key, "surface", own, theirs))
+                connection.recv(32, socket.MSG_WAITALL)
+                for message in sent:
+                    connection.sendall(struct.pack(">I", len(message)) + message)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield connections
+    meeting.remove("odd.surface")
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join(SECONDS)
+    while not connections.empty():
+        connections.get().close()
+
+
+def test_a_surface_that_is_stopped_keeps_no_later_question_from_the_others():
+    """One that is suspended at its terminal takes nothing more, once what fits on the way to it is there."""
+    inbox = Inbox.shared()
+    with met(Meeting(), b'{"kind": "page", "stays": true}') as connections, Watcher() as surface:
+        for size in (1 << 23, 1, 1):
+            approval = question(text="x" * size)
+            answers = asked(inbox, approval)
+            assert surface.next("asked").id == approval.id
+            assert surface.answer(approval.id, "yes")
+            assert answers.get(timeout=SECONDS).word == "yes"
+            assert surface.next("closed").id == approval.id
+        assert not connections.empty()
+
+
+@pytest.mark.parametrize("hello", [[], [b'{"kind": "page", "stays": true}']])
+def test_what_a_surface_says_without_end_is_no_message(hello, caplog):
+    inbox = Inbox.shared()
+    with met(Meeting(), *hello, b"[" * 200_000), Watcher() as surface:
+        answers = asked(inbox, question())
+        assert surface.answer(surface.next("asked").id, "yes")
+        assert answers.get(timeout=SECONDS).word == "yes"
+    assert "Traceback" not in caplog.text
 
 
 def test_who_cannot_read_the_key_is_shown_nothing_and_answers_nothing(caplog):
