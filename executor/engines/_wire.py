@@ -169,12 +169,8 @@ def read_record(text: str) -> Record:
         if not math.isfinite(found["started"]) or not math.isfinite(found["ended"]):
             raise ValueError("its times are no numbers")
         json.loads(found["value"])
-    except (
-        TypeError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:  # something else stands where a field should
+    except (TypeError, AttributeError, OverflowError, RecursionError) as error:
+        # Something else stands where a field should.
         raise ValueError(f"it is no record: {error}") from error
     return found
 

@@ -144,9 +144,8 @@ class AnthropicCollector:
         self._stopped: set[int] = set()
         self._calls: dict[int, WireCall] = {}
         self._used: set[str] = set()
-        self._last: int | None = (
-            None  # stopped, and nothing came of its arguments: what follows tells whether it was cut
-        )
+        # It has stopped, and nothing came of its arguments: what follows tells whether it was cut.
+        self._last: int | None = None
         self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[WireCall]:

@@ -180,9 +180,8 @@ LAUNCHERS = frozenset(
     " concurrently nodemon watchexec at batch tmux screen dtach abduco expect".split()
 )
 
-FED = frozenset(
-    "at batch parallel".split()
-)  # of these: they run what they are sent, parallel if it is given no command
+# Of these: they run what they are sent, parallel if it is given no command.
+FED = frozenset("at batch parallel".split())
 
 SHELLS = frozenset("sh bash dash zsh ksh mksh ash rbash fish yash csh tcsh pwsh powershell cmd".split())
 INTERPRETERS = frozenset(
