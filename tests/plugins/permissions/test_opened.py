@@ -74,10 +74,10 @@ def test_a_rule_for_an_inner_script_is_none_for_the_files_that_it_writes(tmp_pat
     assert found == ["allow", "ask"]
 
 
-MAY_READ = ["cat < .e*", "cat < .en[v]", "cat < .en$x", "cat < $x", "cat < src/$x", "cat < \"$x\"", "cat < .en{v,x}", "cat < $(ls -a)", "bash -c 'cat < .e*'",
+MAY_READ = ["cat < .e*", "cat < .en[v]", "cat < .en$x", "cat < $x", "cat < src/$x", "cat < \"$x\"", "cat < .en{v,$x}", "cat < $(ls -a)", "bash -c 'cat < .e*'",
             "while read l; do echo; done < $f", "cat < ~/.ssh/$x.pub", "cat < ~/.ss$x/id",
             "grep -f$x a", "grep --file=$x a", "sort --files0-from=$x"]  # fmt: skip
-MAY_WRITE = ["echo x > .g*t/config", "echo x > .git/hooks/$x", "echo x > .git/con{fig,}", "echo x > .git/$x.conf", "echo x > $x", "echo x > $x/config", "echo x > .g$x/config",
+MAY_WRITE = ["echo x > .g*t/config", "echo x > .git/hooks/$x", "echo x > .git/con{fig,$x}", "echo x > .git/$x.conf", "echo x > $x", "echo x > $x/config", "echo x > .g$x/config",
              "echo x >> /etc/$x", "echo x > ~/.bash$x", "tee .git/hooks/$x", "cd /$x && echo x > .git/config", "for f in $(ls); do ls > $f; done",
              "touch $x", "touch src/$x", "cp a $x", "cp -t$x a", "mv a \"$x\"", "ln -s a ${x}", "mkdir $x", "truncate -s0 $x", "sort --output=$x a", "sort a -o$x", "tar -cf $x a", "chmod 600 $(ls -a)"]  # fmt: skip
 NEITHER = ["cat < src/*.py", "cat < src/$x.py", "cat < x", "ls > out$x.log", "ls > src/$x/out", "for i in 1 2; do ls > $i.txt; done", "for f in src/*.py; do ls > \"$f.out\"; done",

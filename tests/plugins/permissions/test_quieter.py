@@ -221,3 +221,35 @@ def test_a_script_may_have_variables_in_capitals_that_no_program_knows(verdict):
     assert not_all(verdict, (one.format(name) for one, name in product(used, names)), "allow") == set()
     assert not_all(verdict, (one.format(name) for one, name in product(used, known)), "asked") == set()
     assert not_all(verdict, (f"{name}=.env; cat ${name}" for name in names), "asked") == set()
+
+
+LISTS = (
+    "ls -la {src,tests}", "ls *.{py,md}", "cat a.{txt,md}", "cat {a,b}.txt", "wc -l src/{app,util}.py",
+    "diff {a,b}.txt", "grep -rn foo --include=*.{ts,tsx} src", "git diff -- {a,b}.txt", "ls a.txt{,.bak}",
+    "for f in {a,b}.txt; do cat $f; done", "head -n{1,2} a.txt", "{ ls {src,build}/{a,b}; }",
+    "cd src && ls {app,util}.py",
+)  # fmt: skip
+LISTS_OF_MORE = (
+    "cat {a,.env}", "cat .{env,x}", "cat .e{nv,x}", "ls {src,$x}", "cat {a,'.env'}", "cat {~/.ssh/id_rsa,a}",
+    "find {.,-delete}", "sort {-o,a.txt}", "git log {-1,--output=x}", "git {log,--output=x}", "cat {a,{b,c}}",
+    "cat {,}", "{cat,a}", "ls {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", "cat {a,$(ls)}", "echo {a,b} > {c,d}", "rm {a,b}",
+    "cat {a,b,/proc/self/environ}", "x={a,.env}; cat $x",
+)  # fmt: skip
+
+
+def test_a_list_in_braces_is_read_as_the_words_that_bash_makes_of_it(verdict):
+    assert not_all(verdict, LISTS, "allow") == set()
+    assert not_all(verdict, LISTS_OF_MORE, "asked") == set()
+
+
+TESTS_OF_WHETHER_SET = ('[ -z "$X" ]', '[ -n "${X}" ]', 'test -n "$X"', '[[ ! -z "$X" ]]', '[ ! -n "$X" ]')
+TESTS_OF_MORE = (
+    "[ -z $X ]", '[ "$X" = a ]', '[[ "$X" == a* ]]', '[ -n "$X$Y" ]', '[ -n "$X" -a -v "$Y" ]', '[ -v "$X" ]',
+    '[ -n "$X" = a ]', "[[ -z $X ]]", '[ "$X" ]', 'echo "$X"', '$T -n "$X"', 'set -x; [ -n "$X" ]',
+)  # fmt: skip
+
+
+def test_whether_a_variable_is_set_may_be_looked_at_and_nothing_else_of_it(verdict):
+    forms = ("{}", "if {}; then echo x; fi", "{} && ls || pwd")
+    assert not_all(verdict, (f.format(one) for f, one in product(forms, TESTS_OF_WHETHER_SET)), "allow") == set()
+    assert not_all(verdict, (f.format(one) for f, one in product(forms, TESTS_OF_MORE)), "asked") == set()

@@ -31,7 +31,7 @@ def misjudged(table, *patterns):
 WRAPPERS = [
     (DENY, [
         "arch -e A=1 rm x", "builtin rm x", "busybox rm x", "caffeinate -t 5 rm x", "catchsegv rm x", "chpst -u me rm x", "chroot --groups g / rm x", "chroot / rm x", "chrt -T 5 1 rm x", "chrt 1 rm x",
-        "command rm x", "coproc rm x", "cpulimit -l 5 rm x", "cpulimit --limit 5 rm x", "dbus-run-session --config-file f rm x", "doas -u me rm x", "doas A=1 rm x", "env -u A rm x", "env --chdir d rm x", "env A=1 B=2 rm x",
+        "command rm x", "coproc rm x", "cpulimit -l 5 rm x", "cpulimit --limit 5 rm x", "dbus-run-session --config-file f rm x", "doas -u me rm x", "doas A=1 rm x", "env -u A rm x", "env --chdir d rm x", "env A=1 B=2 rm x", "env {A,B}=1 rm x",
         "exec -a n rm x", "fakeroot -l lib rm x", "firejail rm x", "flock -w 5 f rm x", "flock f rm x", "gtime -f x rm x", "gtime --output f rm x", "gtimeout -k 5 5 rm x", "gtimeout 5 rm x", "ionice -c 2 -n 1 rm x", "ionice --class 2 rm x",
         "linux32 rm x", "linux64 rm x", "ltrace -o f rm x", "ltrace --output f rm x", "nice -n 5 rm x", "nice --adjustment 5 rm x", "nocorrect rm x", "noglob rm x", "nohup rm x", "nsenter -t 1 rm x", "nsenter --target 1 rm x",
         "numactl -N 0 rm x", "numactl --membind 0 rm x", "pkexec --user me rm x", "prlimit --pid 5 rm x", "prlimit -o x rm x", "proxychains -f c rm x", "proxychains4 -f c rm x", "rlwrap -H f rm x", "setarch x86 rm x",
@@ -49,7 +49,7 @@ WRAPPERS = [
         "command -v rm", "command -V rm", "nice -n rm ls", "env -u rm ls", "sudo -u rm ls", "env A=rm ls", "timeout 5 ls", "timeout 5", "nice", "echo rm x", "exec -a rm ls", "env", "sudo", "ssh host", "ssh host echo rm", "watch ls", "flock rm ls",
         "taskset 1 ls", "env A=1", "time ls", "chroot / ls", "timeout rm ls",
     ]),
-    (MAYBE, ["coproc N rm x", "env $X rm x", "nice $X rm x", "sudo -u $X $Y rm x", "env $A=1 rm x", "timeout $X $Y rm x", "env A=1 $X rm x", "env {A,B}=1 rm x", "env A=$X rm x", "timeout $X rm x", "sudo A=$X rm x"]),
+    (MAYBE, ["coproc N rm x", "env $X rm x", "nice $X rm x", "sudo -u $X $Y rm x", "env $A=1 rm x", "timeout $X $Y rm x", "env A=1 $X rm x", "env A=$X rm x", "timeout $X rm x", "sudo A=$X rm x"]),
     (HIDDEN, ["env $X", "nice $X", "sudo $X ls", "env $X=1 ls", "ssh host $X", "watch $X", "timeout 5 $X"]),
 ]  # fmt: skip
 

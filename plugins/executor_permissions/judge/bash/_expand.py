@@ -11,6 +11,7 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from executor_permissions.judge.bash._braces import listed
 from executor_permissions.judge.bash._syntax import Arithmetic, Brace, GlobMark, Substitution, Text, Tilde, Variable
 from executor_permissions.judge.bash._words import Glob, Number, PublicWord, PublicWords, Unknown
 
@@ -189,7 +190,17 @@ class Expander:
             return [[word.pieces[0].text]]
         if self.is_counted(word):
             return [[PublicWords(self._written(word))]]
-        return [self._form(word, forms, splits=True) for forms in self._forms(word, state)]
+        lists = self._listed(word) if any(type(piece) is Brace for piece in word.pieces) else None
+        return lists or [self._form(word, forms, splits=True) for forms in self._forms(word, state)]
+
+    def _listed(self, word: Word) -> list[Words] | None:
+        """What ``src/{a,b}.py`` becomes, and that itself: so a shell has it that knows no braces, as dash."""
+        written = self._written(word)
+        plain = all(type(piece) is not Text or not piece.quoted for piece in word.pieces)
+        words = listed(written) if plain else None
+        if words is None:
+            return None
+        return [[Glob(one) if _GLOB.search(one) else one for one in form] for form in (words, [written])]
 
     def values(self, word: Word, state: State) -> Values:
         """What a variable holds that *word* is assigned to: it is not split, and no glob."""

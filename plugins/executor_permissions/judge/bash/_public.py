@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._split_simple import ONE_SIDED_TESTS
-from executor_permissions.judge.bash._words import DEFINITE, Command, PublicWord, PublicWords
+from executor_permissions.judge.bash._words import DEFINITE, Command, PublicWord, PublicWords, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,9 @@ _PLACEHOLDER = "\x00"  # a word that no rule spells out
 # They print their operands, or look at them as texts; they have no option that does more.
 _PRINTERS = frozenset("echo basename dirname true false : exit".split())
 _BRACKETS = (("[", "]"), ("[[", "]]"))
+# One word, whatever it holds; a test of its length says no more of it than whether it is set.
+_IN_QUOTES = re.compile(r'"\$(?:\w+|\{\w+\})"\Z')
+_LENGTH = frozenset({"-z", "-n"})
 _TWO_SIDED = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >".split())
 # What prints the names of files that are there, one for each line, and nothing else.
 _NAMES = re.compile(r"\$\((?:git ls-files|git diff --name-only|find|ls)(?: [A-Za-z0-9_./'\"*=-]*)*\)\Z")
@@ -35,6 +38,8 @@ def with_public_words(command: Command) -> Command | None:
     words = command.words
     if DEFINITE.issuperset(map(type, words)):
         return command
+    if _asks_whether_set(words):
+        return replace(command, words=[_PLACEHOLDER if type(word) is Unknown else word for word in words])
     if any(type(word) not in (*DEFINITE, PublicWord, PublicWords) for word in words):
         return None
     harmless = _HARMLESS.get(words[0]) if type(words[0]) is str else None
@@ -50,11 +55,23 @@ def _printf(words: list[str]) -> bool:
     return len(words) > at and type(words[at]) is str and words[at][:1] != "-"
 
 
+def _operands(words: list[str]) -> list[str]:
+    """What a test compares or looks at, and how."""
+    operands = words[1:-1] if (words[0], words[-1]) in _BRACKETS else words[1:]
+    return operands[1:] if operands[:1] == ["!"] and type(operands[0]) is str else operands
+
+
+def _asks_whether_set(words: list[str]) -> bool:
+    """Whether it is a test like ``[ -z "$TOKEN" ]``."""
+    if _HARMLESS.get(words[0]) is not _test:
+        return False
+    first, *rest = _operands(words) or [""]
+    return first in _LENGTH and len(rest) == 1 and type(rest[0]) is Unknown and _IN_QUOTES.match(rest[0]) is not None
+
+
 def _test(words: list[str]) -> bool:
     """Forms in which the operands are taken for texts, or for files that are only looked at, whatever they are."""
-    operands = words[1:-1] if (words[0], words[-1]) in _BRACKETS else words[1:]
-    if operands[:1] == ["!"] and type(operands[0]) is str:
-        operands = operands[1:]
+    operands = _operands(words)
     if any(type(word) is PublicWords for word in operands):
         return False
     if len(operands) == 2:
