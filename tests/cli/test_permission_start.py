@@ -385,6 +385,18 @@ def test_explain_says_how_a_rule_is_read_and_what_it_covers(run, run_json, notab
     assert run("permissions", "explain", "ls 'x").exit_code == 2
 
 
+def test_explain_says_of_each_list_whether_a_rule_can_match_there(run, policy):
+    policy({})
+    shown = run("permissions", "explain", "gorp > out")
+    allows, asks, forbids = shown.stdout.splitlines()
+    assert allows.startswith(
+        "in the whitelist: it allows nothing: what it redirects is judged by the rules for writeFile"
+    )
+    assert asks == "in the ask: it asks every time about the command gorp > out, and nothing behind it"
+    assert forbids == "in the blacklist: it forbids the command gorp > out, and nothing behind it"
+    assert "allows nothing" not in shown.stderr
+
+
 # The terminal's session.
 
 

@@ -19,6 +19,7 @@ from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import can_be_removed
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._load import Policy, key_of
+from executor_permissions.store._problems import DOES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,7 +106,7 @@ def mend(
 def _explain_rule(app: App, rule: str, *, as_json: bool) -> None:
     key = key_of(rule)
     alone = Policy.from_dict({"whitelist": {key: [rule]}})
-    told = {name: read_as(name, key, rule) for name in ("whitelist", "ask", "blacklist")}
+    told = {name: _dead(name, key, rule) or read_as(name, key, rule) for name in ("whitelist", "ask", "blacklist")}
     covers = _covers.told(Policy.from_dict({}), alone)
     if as_json:
         app.screen.json({"rule": rule, "read_as": told, "covers": covers, "problems": list(alone.problems)})
@@ -113,5 +114,12 @@ def _explain_rule(app: App, rule: str, *, as_json: bool) -> None:
     for name, text in told.items():
         app.screen.result(f"in the {name}: it {text}")
     for text in (covers, *alone.problems):
-        if text:
+        if text and not text.endswith(told["whitelist"]):
             app.screen.warning(text)
+
+
+def _dead(list_name: str, key: str, rule: str) -> str | None:
+    """Why *rule* would match nothing in that list: ``allows nothing: …``; None if it can match."""
+    problems = Policy.from_dict({list_name: {key: [rule]}}).problems
+    found = (text.partition(f"{rule!r} ")[2] for text in problems)
+    return next((text for text in found if text.startswith(f"{DOES[list_name]} nothing: ")), None)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _FILLS = ("x", "", "1", "x ]", "x ]]", "https://x")  # what a "*" is tried with: of "[ *", "[[ *", "url=**"
 _NO_WILD_TOOLS = "in a whitelist a '*' may only stand behind mcp__<server>__ or <service>:, so name each tool"
 _MAX_OTHERS = 8  # values of another argument that one is tried beside
-_DOES = {"blacklist": "forbids", "ask": "asks about", "whitelist": "allows"}
+DOES = {"blacklist": "forbids", "ask": "asks about", "whitelist": "allows"}
 # What is decided on a call that the one rule of the list is not about.
 _OTHERWISE: dict[ListName, Literal["allow", "deny"]] = {"blacklist": "allow", "ask": "allow", "whitelist": "deny"}
 _VERDICTS = {"blacklist": "deny", "ask": "ask", "whitelist": "allow"}
@@ -234,7 +234,7 @@ class _Trial:
             first = first or (example, decision)
         if first is None:
             return None
-        return f"{rule.text!r} {_DOES[rule.list]} nothing: {self._why(*first)}"
+        return f"{rule.text!r} {DOES[rule.list]} nothing: {self._why(*first)}"
 
     # The calls that a rule describes.
 
