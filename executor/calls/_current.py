@@ -191,9 +191,14 @@ class CurrentCall:
         """
         `executor.paths.resolve` (or `resolve_entry`), answered once for each call: what the gate judged is what the
         tool opens, also when a link was put there in between. Raises as they do.
+
+        Args:
+            base: What a relative path is relative to; by default the tool's `folder`, if it has one.
         """
         from executor import paths  # with pathlib behind it, 4 ms
 
+        if base is None and self._state.tool is not None:
+            base = self._state.tool.folder
         key = (path, str(base), entry)
         if self._paths is None:
             self._paths = {}

@@ -146,6 +146,7 @@ def make_tool(
         resources=options.get("resources"),
         max_concurrent=options.get("max_concurrent"),
         rate=options.get("rate"),
+        folder=options.get("folder"),
     )
 
 

@@ -25,6 +25,7 @@ class ToolOptions(TypedDict, total=False):
         annotations: ``read_only``, ``destructive``, ``idempotent``, ``open_world``.
         argument_kinds: What an argument means to the permission plugin: ``{"command": "shell"}`` (``argv``, ``path``,
             ``url``).
+        folder: Where relative paths of its arguments start; by default in the working folder of whoever runs it.
         auto_background: Seconds after which a call goes to the background; None: never.
         timeout: Seconds after which a call is given up; None: never.
         retry: A number of retries, a `RetryPolicy` or a `RetryConfig`; None: no retries.
@@ -43,6 +44,7 @@ class ToolOptions(TypedDict, total=False):
     title: str | None
     annotations: ToolAnnotations | Mapping[str, Any] | None
     argument_kinds: Mapping[str, ArgumentKind] | None
+    folder: str | None
     auto_background: float | None
     timeout: float | None
     retry: object

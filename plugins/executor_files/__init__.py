@@ -134,7 +134,8 @@ def _add(
     def run(args: dict[str, Any]) -> dict[str, Any]:
         return tool(options, args)
 
-    register(name, run, argument_kinds={"path": "path"}, **settings)
+    folder = None if options.root is None else str(options.root)  # as `Options.resolve`, for who judges
+    register(name, run, argument_kinds={"path": "path"}, folder=folder, **settings)
 
 
 def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from executor.calls._current import CurrentCall, token_of
 from executor.calls._state import MARK, CallState, CancelSource, current
 from executor.calls._token import source_of
 from executor.errors import ToolCancelledError, ToolTimeoutError
+from executor.values import Tool
 
 SECONDS = 20.0
 
@@ -348,6 +349,12 @@ def test_a_path_is_answered_once_for_each_way_of_asking(call, tmp_path):
     assert seen.resolve_path("link", base=tmp_path / "real") == tmp_path / "real" / "link"
     link.unlink()
     assert seen.resolve_path("link", base=tmp_path) == tmp_path / "real"
+
+
+def test_a_relative_path_starts_in_the_folder_of_the_tool(call, tmp_path):
+    call.tool = Tool("t", folder=str(tmp_path))
+    assert current_call().resolve_path("a") == tmp_path / "a"
+    assert current_call().resolve_path("a", base=tmp_path / "b") == tmp_path / "b" / "a"
 
 
 def test_a_thread_of_the_call_sees_the_call(call):

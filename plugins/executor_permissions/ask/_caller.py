@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from executor import CurrentCall, Tool
-    from executor_permissions.judge.paths._paths import Resolve
 
 
 def agent_of(context: Mapping[str, Any] | None) -> str | None:
@@ -47,7 +46,11 @@ def info_of(name: str, call: CurrentCall | None, tool: Tool | None) -> CallInfo:
     # What a server says about its own tools is not to be trusted.
     read_only = not name.startswith("mcp__") and bool(tool.annotations and tool.annotations.read_only)
     return CallInfo(
-        _folder_of(tool), tool.argument_kinds, read_only, _resolver_of(call, tool), partial(_defaults, tool)
+        _folder_of(tool),
+        tool.argument_kinds,
+        read_only,
+        call.resolve_path if call is not None else None,
+        partial(_defaults, tool),
     )
 
 
@@ -59,13 +62,6 @@ def _folder_of(tool: Tool | None) -> str:
         words = "the working folder of this program was removed: start it again in one that is there"
         raise FileNotFoundError(words) from error
     return here if tool is None or tool.folder is None else os.path.join(here, tool.folder)  # noqa: PTH118 -- as above
-
-
-def _resolver_of(call: CurrentCall | None, tool: Tool) -> Resolve | None:
-    """What the call's own paths are, once and for all; None where no executor makes it."""
-    if call is None or tool.folder is None:
-        return call.resolve_path if call is not None else None
-    return partial(call.resolve_path, base=_folder_of(tool))
 
 
 def _defaults(tool: Tool) -> Mapping[str, Any]:

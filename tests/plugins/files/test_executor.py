@@ -145,3 +145,19 @@ def test_nothing_is_withheld_where_nobody_judges(here, executor):
     _, found = executor.execute("searchFiles", {"pattern": "secret"})
     assert [match["file"] for match in found["matches"]] == ["a"]
     assert "skipped" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("readFile", {}), ("deleteFile", {}), ("listFiles", {}), ("writeFile", {"content": ""})]
+)
+def test_a_relative_path_is_judged_from_the_root_folder_from_which_it_is_opened(
+    here, executor, monkeypatch, name, more
+):
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    (here / "kept").mkdir()
+    policy = {"defaultPolicy": "allow", "blacklist": {"arguments": {name: {"path": [f"{here}/kept/"]}}}}
+    executor.set_permission_plugin(PermissionPlugin(policy=policy, home=here / "home", state_dir=here / "state"))
+    success, value = executor.execute(name, {"path": "kept/../kept", **more})
+    assert not success
+    assert "forbids it" in value["error"]
