@@ -223,7 +223,8 @@ def _edit_schema(path: dict[str, Any]) -> dict[str, Any]:
 
 _LIST_TEXT = (
     "List a folder: name, type, size in bytes and time of change (UTC) of each entry, in order of name. Symbolic links "
-    "are listed and not followed. truncated says whether there is more."
+    "are listed and not followed. truncated says whether there is more. What the permission policy keeps from readFile "
+    "is left out."
 )
 _GLOB = "* and ? match within a name, [a-z] and {a,b} are understood, ** matches any number of folders"
 
@@ -259,7 +260,8 @@ def _list_schema(path: dict[str, Any]) -> dict[str, Any]:
 _SEARCH_TEXT = (
     "Find the lines that match a regular expression, in all text files below a folder or in one file. Hidden files are "
     "searched too; .git, what .gitignore leaves out, symbolic links, binary files and files over 10 MiB are not "
-    "(skipped counts them). Only the first 2000 characters of a line are looked at."
+    "(skipped counts them), and what the permission policy keeps from readFile is not told of. Only the first 2000 "
+    "characters of a line are looked at."
 )
 
 

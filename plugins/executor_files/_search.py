@@ -37,25 +37,28 @@ def list_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
     hidden = arguments.get("include_hidden", False)
     entries: list[dict[str, Any]] = []
     truncated = False
-    withheld = Withheld()
+    withheld = Withheld("listFiles", arguments)
+    withheld.check(path, "listed")
     with explained("Cannot list", path):
         _check_folder(path)
-        walk = Walk(path, recursive=recursive, skip=lambda name: not hidden and name.startswith("."))
+        walk = Walk(
+            path,
+            recursive=recursive,
+            skip=lambda name: not hidden and name.startswith("."),
+            closed=lambda below: withheld.closes(path / below),
+        )
         for below, entry in walk:
-            if glob is not None and not glob(below):
+            if (glob is not None and not glob(below)) or withheld.keeps(path / below):
                 continue
             if len(entries) == limit:
                 truncated = True
                 break
-            if not withheld.keeps(path / below):
-                entries.append(_described(below, entry))
+            entries.append(_described(below, entry))
     result: dict[str, Any] = {"path": shown(path), "entries": entries, "truncated": truncated}
     if truncated:
         result["note"] = f"There is more than these {limit}: narrow it with path or pattern, or raise limit"
     if walk.unreadable:
         result["unreadable_folders"] = walk.unreadable
-    if withheld.count:
-        result["withheld"] = withheld.count
     return result
 
 
@@ -94,6 +97,7 @@ def search_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
         limit=number(arguments, "limit", SEARCH_LIMIT),
         context=number(arguments, "context_lines", 0),
         ignored=arguments.get("include_ignored", False),
+        withheld=Withheld("searchFiles", arguments),
     )
     with (
         matcher(arguments["pattern"], ignore_case=arguments.get("ignore_case", False)) as match,
@@ -106,7 +110,7 @@ def search_files(options: Options, arguments: dict[str, Any]) -> dict[str, Any]:
 class _Search:
     """One search: what it looks for, and what it has found so far."""
 
-    def __init__(self, glob: Glob | None, limit: int, context: int, *, ignored: bool) -> None:
+    def __init__(self, glob: Glob | None, limit: int, context: int, withheld: Withheld, *, ignored: bool) -> None:
         self._glob = glob
         self._limit = limit
         self._context = context
@@ -116,19 +120,19 @@ class _Search:
         self._searched = 0
         self._room = _MAX_RESULT
         self._truncated = False
-        self._withheld = Withheld()
+        self._withheld = withheld
 
     def run(self, path: Path, match: Matcher) -> None:
         """
         Search the file *path*, or the files below it.
 
         Raises:
+            ToolFailedError: It may not be told of.
             OSError: It cannot be looked at.
         """
+        self._withheld.check(path, "searched")
         for file, name in self._files(path):
             check_stop()
-            if self._withheld.keeps(file):  # before it is read: what is told of it must not depend on what is in it
-                continue
             lines = self._lines(file)
             if lines is not None:
                 self._searched += 1
@@ -142,8 +146,6 @@ class _Search:
             "files_searched": self._searched,
             "truncated": self._truncated,
         }
-        if self._withheld.count:
-            self._skipped["withheld"] = self._withheld.count
         if skipped := +self._skipped:  # those that are not 0
             result["skipped"] = dict(sorted(skipped.items()))
         if self._truncated:
@@ -156,9 +158,17 @@ class _Search:
             return
         _check_folder(path)
         leave_out = None if self._with_ignored else self._leaving_out(path)
-        walk = Walk(path, recursive=True, skip=lambda name: name == ".git", leave_out=leave_out)
+        walk = Walk(
+            path,
+            recursive=True,
+            skip=lambda name: name == ".git",
+            closed=lambda below: self._withheld.closes(path / below),
+            leave_out=leave_out,
+        )
         for below, entry in walk:
             if entry.is_dir(follow_symlinks=False) or (self._glob is not None and not self._glob(below)):
+                continue
+            if self._withheld.keeps(path / below):  # before it is counted, or read: nothing told must depend on it
                 continue
             if entry.is_file(follow_symlinks=False):
                 yield path / below, below
@@ -172,7 +182,7 @@ class _Search:
 
         def leave_out(below: str, folder: bool) -> bool:  # noqa: FBT001 -- as Walk calls it
             found = ignored(below, folder=folder)
-            self._skipped["ignored"] += found
+            self._skipped["ignored"] += found and not self._withheld.keeps(path / below)
             return found
 
         return leave_out

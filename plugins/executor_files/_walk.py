@@ -29,6 +29,7 @@ class Walk:
 
     Args:
         skip: Says of a name whether it is passed over.
+        closed: Says of the path of a folder below the top whether it is not entered.
         leave_out: Says the same of a path below the top, and whether it is a folder.
 
     Attributes:
@@ -41,11 +42,13 @@ class Walk:
         *,
         recursive: bool,
         skip: Callable[[str], bool],
+        closed: Callable[[str], bool],
         leave_out: Callable[[str, bool], bool] | None = None,
     ) -> None:
         self._top = top
         self._recursive = recursive
         self._skip = skip
+        self._closed = closed
         self._leave_out = leave_out
         self.unreadable = 0
 
@@ -59,6 +62,8 @@ class Walk:
         pending = [""]
         while pending:
             below = pending.pop()
+            if below and self._closed(below):
+                continue
             try:
                 folder = paths.open_resolved(self._top / below, os.O_RDONLY | os.O_DIRECTORY)
             except OSError:

@@ -1,50 +1,98 @@
-"""Files that the permission policy keeps from the tools, though they are in a folder that a call may look into."""
+"""
+What the permission policy keeps from the tools, though it is in a folder that a call may look into.
+
+It is as if it were not there: no result tells its name, how much of it there is, or what a pattern makes of it.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from executor import ToolCall, current_call
+from executor import ToolCall, current_call, paths
 from executor.errors import ToolFailedError
 from executor_files._common import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from executor import Check, CurrentCall
 
 _READ = "readFile"  # the tool that would show a file's content
+_UNJUDGED = ("ok", "not_found")  # nobody has an opinion; there is no such tool here
+
+
+class _Denial(NamedTuple):
+    """
+    Why a path may not be told of.
+
+    Attributes:
+        reason: In words.
+        by_rule: Whether a rule is about it, and so about all below it; else only no rule allows it.
+    """
+
+    reason: str
+    by_rule: bool
 
 
 class Withheld:
     """
-    Asks the policy, for the current call, about each file that it would tell of.
+    Asks the policy, for the current call, about each path that it would tell of.
 
-    Attributes:
-        count: How many were kept back.
+    Args:
+        tool: Which tells of them; a rule may be about it alone.
+        arguments: Its own.
     """
 
-    def __init__(self) -> None:
-        self.count = 0
+    def __init__(self, tool: str = _READ, arguments: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._call = judged_call()
-        self._tools = [] if self._call is None else [_READ, self._call.name]
+        self._calls = {_READ: {}, tool: arguments}
 
     def keeps(self, path: Path) -> bool:
-        """Whether *path* may not be told of: a call for it alone would be denied. It is counted then."""
-        if any(self._is_denied(tool, path) for tool in tuple(self._tools)):
-            self.count += 1
-            return True
-        return False
+        """Whether *path* may not be told of: a call for it alone would be denied, or is for a person to allow."""
+        return self._denial(path) is not None
 
-    def _is_denied(self, tool: str, path: Path) -> bool:
+    def closes(self, folder: Path) -> bool:
+        """Whether nothing in *folder* may be told of."""
+        denial = self._denial(folder)
+        return denial is not None and denial.by_rule
+
+    def check(self, path: Path, done: str) -> None:
+        """
+        Raises ToolFailedError: *path* may not be *done*, whether it is there or not. In a folder that no rule is about
+        some may be told of.
+        """
+        denial = self._denial(path)
+        if denial is not None and (denial.by_rule or not _is_folder(path)):
+            raise ToolFailedError(f"{shown(path)} may not be read, nor {done}: {denial.reason}")
+
+    def _denial(self, path: Path) -> _Denial | None:
         call = self._call
-        assert call is not None, "there is nobody to ask"
-        arguments = {**call.arguments, "path": str(path)} if tool == call.name else {"path": str(path)}
-        found = judged(call, tool, arguments)
-        if found.decision is None and tool in self._tools:
-            self._tools.remove(tool)  # nobody has an opinion on it, or there is no such tool: nor for the next file
-        return found.kind == "denied"
+        if call is None:
+            return None
+        # A name that is no text is in no rule, and its folders and its end may be.
+        text = os.fsencode(path).decode("utf-8", "replace")
+        found = (_denial_in(judged(call, tool, {**given, "path": text})) for tool, given in self._calls.items())
+        return next(filter(None, found), None)
+
+
+def _denial_in(found: Check) -> _Denial | None:
+    """What *found* says against telling of a path: what cannot be judged is not told of either."""
+    decision = found.decision
+    if decision is None:
+        return None if found.kind in _UNJUDGED else _Denial(found.error or found.kind, by_rule=False)
+    kept = decision.verdict == "deny" or decision.needs_person
+    return _Denial(decision.reason, decision.rule is not None) if kept else None
+
+
+def _is_folder(path: Path) -> bool:
+    with suppress(OSError):
+        return stat.S_ISDIR(paths.stat_resolved(path).st_mode)
+    return False
 
 
 def check_may(tool: str, path: Path, done: str, **arguments: Any) -> None:
