@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor import ToolCall, current_call, paths
 from executor.errors import ToolFailedError
-from executor_files._common import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,33 +50,37 @@ class Withheld:
     def __init__(self, tool: str = _READ, arguments: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._call = judged_call()
         self._calls = {_READ: {}, tool: arguments}
+        self._written: str = arguments.get("path", ".")
 
     def keeps(self, path: Path) -> bool:
         """Whether *path* may not be told of: a call for it alone would be denied, or is for a person to allow."""
-        return self._denial(path) is not None
+        return self._denial(_text(path)) is not None
 
     def closes(self, folder: Path) -> bool:
         """Whether nothing in *folder* may be told of."""
-        denial = self._denial(folder)
+        denial = self._denial(_text(folder))
         return denial is not None and denial.by_rule
 
     def check(self, path: Path, done: str) -> None:
         """
-        Raises ToolFailedError: *path* may not be *done*, whether it is there or not. In a folder that no rule is about
-        some may be told of.
+        Raises ToolFailedError: the call's own *path* may not be *done*, whether it is there or not. In a folder that no
+        rule is about some may be told of.
         """
-        denial = self._denial(path)
-        if denial is not None and (denial.by_rule or not _is_folder(path)):
-            raise ToolFailedError(f"{shown(path)} may not be read, nor {done}: {denial.reason}")
+        for denial in map(self._denial, (self._written, _text(path))):  # a link that is denied may lead where none is
+            if denial is not None and (denial.by_rule or not _is_folder(path)):
+                raise _refusal(f"read, nor {done}", denial.reason)
 
-    def _denial(self, path: Path) -> _Denial | None:
+    def _denial(self, path: str) -> _Denial | None:
         call = self._call
         if call is None:
             return None
-        # A name that is no text is in no rule, and its folders and its end may be.
-        text = os.fsencode(path).decode("utf-8", "replace")
-        found = (_denial_in(judged(call, tool, {**given, "path": text})) for tool, given in self._calls.items())
+        found = (_denial_in(judged(call, tool, {**given, "path": path})) for tool, given in self._calls.items())
         return next(filter(None, found), None)
+
+
+def _text(path: Path) -> str:
+    """*path* for a call: a name that is no text is in no rule, and its folders and its end may be."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _denial_in(found: Check) -> _Denial | None:
@@ -101,7 +104,12 @@ def check_may(tool: str, path: Path, done: str, **arguments: Any) -> None:
     if call is not None:
         found = judged(call, tool, {"path": str(path), **arguments})
         if found.kind == "denied":
-            raise ToolFailedError(f"{shown(path)} may not be {done}: {found.error}")
+            raise _refusal(done, found.error)
+
+
+def _refusal(done: str, reason: str | None) -> ToolFailedError:
+    """It does not say which path: where a denied link leads is nobody's to know."""
+    return ToolFailedError(f"This path may not be {done}: {reason}")
 
 
 def judged(call: CurrentCall, tool: str, arguments: dict[str, Any]) -> Check:

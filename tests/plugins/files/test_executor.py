@@ -184,6 +184,18 @@ def test_what_no_tool_may_read_is_as_if_it_were_not_there(here, kept, name, argu
     assert kept(name, **arguments) == before
 
 
+@pytest.mark.parametrize("name", ["listFiles", "searchFiles"])
+def test_where_a_link_that_no_tool_may_read_leads_is_not_told(here, kept, name):
+    for folder in ("secrets", "open"):
+        (here / folder).mkdir()
+    (here / "secrets" / "out").symlink_to(here / "open")
+    (here / "to_env").symlink_to(".env")
+    arguments = {"pattern": "x"} if name == "searchFiles" else {}
+    told = {kept(name, path=f"secrets/{each}", **arguments) for each in ("out", "none")}
+    assert len(told) == 1
+    assert str(here) not in "".join(told) + kept(name, path="to_env", **arguments)
+
+
 @pytest.mark.parametrize("odd", [b" \xff.txt", b"\xff.pem", b" back\\slash"])
 def test_a_file_whose_name_cannot_be_judged_opens_no_other(here, kept, odd):
     (here / ".env").write_text("x\n")
