@@ -484,3 +484,21 @@ def test_code_in_the_folder_of_temporary_files_is_from_outside(root):
     rules = {"whitelist": {"tools": [], "patterns": ["pytest *", "python *"]}, "defaultPolicy": "ask"}
     assert allowed(root, ["pytest /tmp/x.py", "python /var/tmp/x.py", "python -m pytest /tmp/x"], rules) == []
     assert allowed(root, ["pytest src --basetemp=/tmp/x", "python a.py"], rules)[-1:] == ["python a.py"]
+
+
+def test_a_link_that_leads_to_itself_does_not_keep_the_policy_from_being_loaded(tmp_path):
+    """A project may bring one; what is put in its place is what the rule names."""
+    (tmp_path / ".env").symlink_to(".env")
+    (tmp_path / "src").symlink_to("src")
+    rules = {**ENV, "whitelist": {"arguments": {"readFile": {"path": ["${project}/src/"]}}}}
+    policy = Policy.from_dict(rules, project_root=tmp_path, home=tmp_path / "home")
+
+    def verdicts():
+        paths = {"path": str(tmp_path / ".env")}, {"path": str(tmp_path / "src" / "a")}
+        return [policy.decide("readFile", arguments).verdict for arguments in paths]
+
+    assert verdicts() == ["deny", "ask"]
+    (tmp_path / ".env").unlink()
+    (tmp_path / ".env").write_text("SECRET\n")
+    (tmp_path / "src").unlink()
+    assert verdicts() == ["deny", "allow"]

@@ -181,9 +181,12 @@ Led: TypeAlias = dict[tuple[str, tuple[str, str], bool], PathRule]
 
 def _led(path: str, base: str, *, allows: bool) -> str:
     """Where *path* of a rule leads, one for denying or one that *allows*."""
-    if allows:
-        return followed(os.path.normpath(path), base, lambda one: str(paths.resolve(one)))
-    return str(paths.resolve(path, base=base))
+    try:
+        if allows:
+            return followed(os.path.normpath(path), base, lambda one: str(paths.resolve(one)))
+        return str(paths.resolve(path))
+    except OSError:  # links that run in a circle, which a project may bring: it is as if nothing were there
+        return os.path.normpath(path)
 
 
 def _split_fixed(glob: str) -> tuple[str, str]:
