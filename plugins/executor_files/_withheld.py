@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor import ToolCall, current_call, paths
 from executor.errors import ToolFailedError
+from executor_files._common import check_stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +72,7 @@ class Withheld:
                 raise _refusal(f"read, nor {done}", denial.reason)
 
     def _denial(self, path: str) -> _Denial | None:
+        check_stop()  # there may be many
         call = self._call
         if call is None:
             return None

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from executor import Decision, PluginRegistry, ToolExecutor, current_call, hookimpl
+from executor import Decision, PluginRegistry, ToolCall, ToolExecutor, current_call, hookimpl
 from executor_files import _match
 from executor_files._search import MAX_SEARCHED_BYTES
 from executor_permissions import PermissionPlugin
@@ -232,6 +232,31 @@ def test_a_hook_that_has_an_opinion_on_some_paths_only_is_asked_about_each(here)
         assert [match["file"] for match in found["matches"]] == ["a", "c"]
         assert [entry["path"] for entry in listed["entries"]] == ["a", "c"]
         assert "may not be read, nor listed: not that" in executor.execute("listFiles", {"path": "b.env"})[1]["error"]
+
+
+@pytest.mark.parametrize("name", ["listFiles", "searchFiles"])
+def test_a_call_that_is_stopped_asks_about_no_further_file(here, name):
+    asked = []
+
+    class Denying:
+        @hookimpl
+        def executor_check_permission(self, call):
+            if call.name != "readFile" or call.arguments["path"] in (".", str(here)):
+                return None
+            asked.append(call.arguments["path"])
+            executor.cancel("stopped")
+            return Decision("deny", "not that")
+
+    for number in range(9):
+        (here / str(number)).touch()
+    registry = PluginRegistry(entry_points=False)
+    registry.discover()
+    registry.expose("files")
+    registry.expose(registry.register(Denying()))
+    arguments = {"path": "."} | ({"pattern": "x"} if name == "searchFiles" else {})
+    with ToolExecutor(registry=registry) as executor:
+        assert executor.call(ToolCall("stopped", name, arguments)).kind == "cancelled"
+    assert asked == [str(here / "0")]
 
 
 def test_a_folder_that_no_rule_is_about_tells_of_what_may_be_read_in_it(here, executor):
