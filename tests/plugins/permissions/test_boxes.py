@@ -182,6 +182,29 @@ def test_what_a_list_lets_do_more_is_what_a_rule_would_allow(chosen, programs, n
     assert chosen(other.format("make"), {"network": ["make *"], "default": "open"})[1] != "project"
 
 
+@pytest.mark.parametrize("name", ["open", "network"])
+def test_and_how_long_it_may_take_changes_nothing_of_it(chosen, programs, project, monkeypatch, name):
+    wide, usual = None if name == "open" else name, "project"
+    confine, path = {name: ["make x *"]}, os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{programs(project.parent / 'bin', 'timeout')}{os.pathsep}{path}")
+    for time in ("60", "0.5", "2m", "1.5h"):
+        assert chosen(f"timeout {time} make x", confine) == ("allow", wide)
+    others = ("-s 9 5", "--foreground 5", "5 timeout 5", "5 env", "$x", "5 -k 1", "5 X=1", "five", "5 ./", "5 sh -c")
+    for other in others:
+        assert chosen(f"timeout {other} make x", confine)[1] == usual
+    for line in (
+        "./timeout 5 make x",
+        "X=1 timeout 5 make x",
+        "timeout 5 make y",
+        "timeout 5 make x --eval=x",
+        "timeout 5",
+    ):
+        assert chosen(line, confine)[1] == usual
+    assert chosen("timeout 5 make y", {name: ["timeout 5 make *"]}) == ("allow", wide)
+    monkeypatch.setenv("PATH", f"{programs(project / 'bin', 'timeout')}{os.pathsep}{os.environ['PATH']}")
+    assert chosen("timeout 5 make x", {"open": ["make *"]})[1] == "project"  # the project's own timeout
+
+
 @pytest.mark.parametrize("other", OTHERS[:3])
 def test_what_a_list_keeps_is_kept_in_whatever_spelling(chosen, programs, other):
     assert chosen(other.format("make"), {"read": ["make *"]})[1] == "read"

@@ -7,6 +7,7 @@ Words, and what the tables say of them, to a profile; nothing is run, and no box
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -44,6 +45,7 @@ _BY_KIND: dict[str, ProfileName] = {
 }
 IsFree: TypeAlias = "Callable[[Sequence[str]], bool]"  # whether a command may run in no box
 _WRITTEN, _READ = ">", "<"  # as the first word of a part: files follow that are redirected to, or from
+_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?\Z")
 _UNREAD = "/"  # no program, so that no pattern and no table is about it
 
 
@@ -106,10 +108,12 @@ def _is_let(name: ProfileName, pattern: TokenPattern, part: Part, words: list[st
     """
     Whether *pattern*, of the list of a profile that is wider than the usual one, is about a command.
 
-    It lets one do more as a rule allows it: word by word, with nothing in front, and out of every box only if the
-    project has no say in which program that is.
+    It lets one do more as a rule allows it: word by word, with nothing in front but how long it may take, and out of
+    every box only if the project has no say in which programs these are.
     """
-    if part.text.split(None, 1)[:1] != words[:1] or not pattern.covers(Command(words, part.text)):
+    timed = words[0] == "timeout" and len(words) > 2 and _DURATION.match(words[1]) is not None
+    meant = words[2:] if timed and "timeout" not in pattern.tokens[:1] else words
+    if part.text.split(None, 1)[:1] != words[:1] or not pattern.covers(Command(meant, part.text)):
         return False
     return name != "open" or is_free(words)
 
