@@ -80,10 +80,10 @@ class Surface:
         if self._on_event is not None:
             told = self._events, self._on_event
             threading.Thread(target=_tell, args=told, name="executor-surface-events", daemon=True).start()
-        showing = Showing(self._kind, self._name, self._meeting, self._events.put, stays=self._stays)
+        # Set first: who is told of a question answers it, while others that were asked to tell theirs are waited for.
+        self._showing = Showing(self._kind, self._name, self._meeting, self._events.put, stays=self._stays)
         try:
-            contextvars.Context().run(self._loop.run, showing.open())
-            self._showing = showing
+            contextvars.Context().run(self._loop.run, self._showing.open())
         except OSError as error:
             self.close()
             raise ExecutorUnavailableError(

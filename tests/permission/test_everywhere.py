@@ -23,7 +23,7 @@ import pytest
 from executor import ToolExecutor
 from executor.approval import Surface
 from executor.calls._above import mark_caller
-from executor.errors import ExecutorUnavailableError
+from executor.errors import ExecutorUnavailableError, ToolCancelledError
 from executor.permission import _meeting, _showing
 from executor.permission._inbox import Inbox
 from executor.permission._meeting import Meeting, can_meet
@@ -251,6 +251,32 @@ def test_a_surface_that_opens_later_is_shown_what_waits_and_the_first_answer_win
         assert here.answers[approvals[0].id]("no") is False
     assert here.answers[approvals[2].id]("yes")
     assert [each.get(timeout=SECONDS).by for each in answers] == ["page", "here", "here"]
+
+
+def test_what_is_shown_can_be_answered_while_the_surface_waits_for_an_asker_that_is_stopped(monkeypatch):
+    monkeypatch.setattr(_showing, "FIRST_LOOK", SECONDS)
+    inbox, won = Inbox.shared(), queue.SimpleQueue()
+    inbox.add_channel("here", Here())
+    answers, seen = asked(inbox, question()), []
+
+    def show(event, approval):
+        if event == "asked":
+            seen.extend(surface.pending())
+            won.put(surface.answer(approval.id, "yes"))
+
+    def open_surface():
+        with contextlib.suppress(ExecutorUnavailableError, ToolCancelledError):  # it is closed meanwhile
+            surface.open()
+
+    surface, opening = Surface("page", show), threading.Thread(target=open_surface)
+    with Meeting().bell("stopped"):
+        opening.start()
+        assert won.get(timeout=SECONDS)
+        assert opening.is_alive()
+        surface.close()
+        opening.join(SECONDS)
+    assert answers.get(timeout=SECONDS).by == "page"
+    assert len(seen) == 1
 
 
 def test_a_question_survives_the_surface_that_showed_it(caplog):
