@@ -212,10 +212,7 @@ def _store(app: App, entries: Mapping[str, Any], *, replace: bool, as_json: bool
     # What is stored is used from every folder, and must not be another program in each.
     entries = {name: bound(entry, Path.cwd(), of_project=False) for name, entry in entries.items()}
     try:
-        there = catalogue.entries()
         for name, entry in entries.items():
-            if name in there and not replace:
-                raise CliError(f"there is a server {name!r} already: --replace replaces it")
             told = parse_entry(name, entry)
             problem = told.problem
             for loss in told.lost:
@@ -224,11 +221,13 @@ def _store(app: App, entries: Mapping[str, Any], *, replace: bool, as_json: bool
                 raise CliError(f"{name}: {problem}")
             if problem is not None:
                 app.screen.note(f"{name}: {problem}")
-        catalogue.put(entries)
+        taken = catalogue.put(entries, replace=replace)
     except ValueError as error:
         raise CliError(str(error)) from error
     except OSError as error:
         raise CliError(f"{catalogue.path}: it cannot be written: {error.strerror}", ExitCode.UNEXPECTED) from error
+    if taken:
+        raise CliError(f"there is a server {taken[0]!r} already: --replace replaces it")
     if as_json:
         app.screen.json({"path": str(catalogue.path), "added": list(entries)})
     else:
@@ -284,7 +283,7 @@ def bring_in(app: App, wanted: Mapping[str, ServerConfig], *, replace: bool = Fa
             app.screen.note(f"{name}: {loss}")
     usable = {name: entry for name, entry in copied.items() if _is_usable(app, name, entry)}
     if usable:
-        _store(app, usable, replace=True, as_json=as_json)
+        _store(app, usable, replace=replace, as_json=as_json)
     elif as_json:
         app.screen.json({"path": str(_catalogue().path), "added": []})
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import os
 import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +19,10 @@ from executor.cli._people import refuse_below_a_call
 from executor.cli._render import is_terminal
 from executor.interpreter import WITHOUT, interpreter
 from executor.ownfolders import home_folder
+from executor.wholefiles import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from executor.cli._app import App
     from executor.cli._serve import How
@@ -225,8 +224,7 @@ def _write(path: Path, text: str) -> Path | None:
         target = path.resolve()  # through a link: what it points to is replaced, not the link
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _keep(target) if target.exists() else None
-        with _beside(target) as new:
-            new.write_text(text, "utf-8")
+        with beside(target, text.encode()) as new:
             if backup is not None:
                 shutil.copymode(backup, new)
             new.replace(target)
@@ -253,18 +251,7 @@ def _keep(target: Path) -> Path:
         for newer, older in zip(kept[2:], kept[1:], strict=False):
             newer.replace(older)
         free = kept[-1]
-    with _beside(target) as copy:  # half of it, where the disk is full, would be taken for the whole
-        shutil.copy2(target, copy)
+    with beside(target, now) as copy:  # half of it, where the disk is full, would be taken for the whole
+        shutil.copystat(target, copy)
         copy.replace(free)
     return free
-
-
-@contextlib.contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A file for this user alone, in the same folder; it is gone in the end, unless it was given another name."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)

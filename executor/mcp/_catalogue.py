@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
 from executor.errors import InvalidArgumentsError
-from executor.mcp._cache import replace_file
 from executor.mcp._files import entries_of, parse_text
 from executor.mcp._secrets import secrets_of, without_secrets
 from executor.ownfolders import make_private
+from executor.wholefiles import locked, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _NAME = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 class Catalogue:
-    """The entries of one file, written as a whole or not at all."""
+    """The entries of one file, written as a whole or not at all; changed by one process at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,9 +45,15 @@ class Catalogue:
             raise ValueError(f"{self.path}: it cannot be read: {error}") from error
         return parse_text(text, str(self.path))
 
-    def put(self, entries: Mapping[str, Any]) -> None:
+    def put(self, entries: Mapping[str, Any], *, replace: bool = True) -> list[str]:
         """
-        Add or replace entries.
+        Add entries, and replace those of the same names.
+
+        Args:
+            replace: False to add only.
+
+        Returns:
+            The names that are there and not to be replaced: with one of these, nothing was written.
 
         Raises:
             ValueError: An entry holds a secret in the clear or what JSON does not have, or the file is no JSON.
@@ -57,6 +64,14 @@ class Catalogue:
         except InvalidArgumentsError as error:
             odd = error.errors[0]
             raise ValueError(f"{odd['path'] or 'a name'} {odd['message']}: the file is JSON, in UTF-8") from error
+        self._refuse_secrets(entries)
+        with self._changing() as there:
+            taken = [name for name in entries if name in there and not replace]
+            if not taken:
+                there.update(entries)
+            return taken
+
+    def _refuse_secrets(self, entries: Mapping[str, Any]) -> None:
         there = self.entries()
         for name, entry in entries.items():
             found = secrets_of(entry)
@@ -67,23 +82,26 @@ class Catalogue:
                     f"none is stored here: keep it in an environment variable, and write "
                     f"{' and '.join(f'${{{variable}}}' for variable in variables)}"
                 )
-        self._write({**there, **entries})
 
     def remove(self, name: str) -> bool:
         """Take an entry out. Returns whether there was one; raises as `put` does."""
-        entries = self.entries()
-        if name not in entries:
+        if name not in self.entries():
             return False
-        del entries[name]
-        self._write(entries)
-        return True
+        with self._changing() as there:
+            return there.pop(name, None) is not None
 
-    def _write(self, entries: Mapping[str, Any]) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, Any]]:
+        """The entries, to be changed; written at the end."""
         make_private(self.path.parent)
-        document = self._document()
-        others = document if isinstance(document, dict) and "mcpServers" in document else {}
-        told = json.dumps({**others, "mcpServers": entries}, indent=2, ensure_ascii=False)
-        replace_file(self.path.resolve(), told + "\n")  # a link to it stays a link
+        path = self.path.resolve()  # a link to it stays a link
+        with locked(path.with_name(f".{path.name}.lock")):
+            document = self._document()
+            entries = entries_of(document, self.path.parent) or {}
+            yield entries
+            others = document if isinstance(document, dict) and "mcpServers" in document else {}
+            told = json.dumps({**others, "mcpServers": entries}, indent=2, ensure_ascii=False)
+            write_whole(path, told + "\n")
 
 
 def variables_of(entries: Mapping[str, Any], name: str = "") -> set[str]:

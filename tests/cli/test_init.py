@@ -104,7 +104,10 @@ def test_a_step_that_fails_keeps_no_other_from_being_done(home, run, own_folders
 
 
 def test_a_step_that_failed_is_counted_and_not_called_done(home, run, own_folders, monkeypatch):
+    sync = os.fsync
+
     def full(descriptor):
+        monkeypatch.setattr(os, "fsync", sync)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)

@@ -98,6 +98,21 @@ def test_init_leaves_a_policy_that_is_there(run, policy):
     assert path.read_text() == "{}"
 
 
+@pytest.mark.parametrize("words", [("init",), ("import", str(EXAMPLE), "--write")])
+def test_a_rule_that_is_added_while_the_first_policy_is_made_is_not_lost(run, own_file, monkeypatch, words):
+    load = Policy.from_dict
+
+    def while_somebody_adds(content):
+        monkeypatch.setattr(Policy, "from_dict", load)
+        assert run("permissions", "add", "--deny", "git push *").exit_code == 0
+        return load(content)
+
+    monkeypatch.setattr(Policy, "from_dict", while_somebody_adds)
+    result = run("permissions", *words)
+    assert (result.exit_code, "there is a policy already" in result.stderr) == (2, True)
+    assert json.loads(own_file.read_text())["blacklist"] == {"patterns": ["git push *"]}
+
+
 # The first rule, and what a rule covers.
 
 

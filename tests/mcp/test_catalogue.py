@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -37,8 +40,45 @@ def test_the_file_is_replaced_and_leaves_nothing_beside_it(catalogue):
     first = catalogue.path.stat().st_ino
     catalogue.put({"b": {"command": "x"}})
     assert catalogue.path.stat().st_ino != first
-    assert list(catalogue.path.parent.iterdir()) == [catalogue.path]
+    assert sorted(path.name for path in catalogue.path.parent.iterdir()) == [".mcp.json.lock", "mcp.json"]
     assert catalogue.path.stat().st_mode & 0o077 == 0
+
+
+def test_who_adds_and_removes_at_the_same_time_loses_nothing(catalogue):
+    def work(name):
+        own = Catalogue(catalogue.path)  # as another process would have its own
+        for number in range(20):
+            own.put({f"{name}{number}": {"command": name}})
+            assert own.remove(f"{name}{number}")
+            own.put({f"{name}{number}": {"command": name}})
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, "ab"))
+    assert len(catalogue.entries()) == 40
+
+
+def test_of_two_that_add_the_same_name_one_is_told_so(catalogue):
+    def add(command):
+        return Catalogue(catalogue.path).put({"a": {"command": command}, command: {"command": "z"}}, replace=False)
+
+    with ThreadPoolExecutor(2) as pool:
+        taken = dict(zip("xy", pool.map(add, "xy"), strict=True))
+    (won,) = (command for command, names in taken.items() if not names)
+    assert catalogue.entries() == {"a": {"command": won}, won: {"command": "z"}}
+    assert sorted(taken.values()) == [[], ["a"]]
+
+
+def test_what_was_written_is_on_the_disk_before_the_old_file_goes(catalogue, monkeypatch):
+    catalogue.put({"a": {"command": "x"}})
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space.*mcp\.json"):
+        catalogue.put({"b": {"command": "x"}})
+    assert catalogue.entries() == {"a": {"command": "x"}}
+    assert sorted(path.name for path in catalogue.path.parent.iterdir()) == [".mcp.json.lock", "mcp.json"]
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
 from executor.ownfolders import make_private
+from executor.wholefiles import locked
 from executor_permissions.judge.rules._rules import LISTS, ListName
 from executor_permissions.store._content import without_nulls
 from executor_permissions.store._load import (
@@ -19,7 +21,7 @@ from executor_permissions.store._load import (
     policy_file,
     project_file,
 )
-from executor_permissions.store._private import locked, write_private
+from executor_permissions.store._private import write_private
 from executor_permissions.store._source import read_source
 from executor_permissions.store._trust import Trust
 
@@ -171,11 +173,38 @@ def can_be_removed(rule: str, where: str) -> bool:
     return any((each.rule, each.where) == (rule, where) and each.key in _LISTED for each in found)
 
 
-def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tuple[Path, bool]:
-    """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
+def write_new(content: dict[str, Any]) -> Path:
+    """
+    Make *content* the user's file.
+
+    Raises:
+        CliError: There is one.
+    """
+    with _alone() as path:
+        refuse_another()
+        write_private(path, content)
+    return path
+
+
+def refuse_another() -> None:
+    """Raises CliError where the user has a policy file."""
+    path = policy_file()[0]
+    if is_meant(path):
+        raise CliError(f"{path}: there is a policy already: 'toolexec permissions add' adds to it")
+
+
+@contextmanager
+def _alone() -> Iterator[Path]:
+    """The user's file, which no other process changes meanwhile."""
     path = policy_file()[0].resolve()  # a link stays one: what it leads to is written
     make_private(path.parent)
     with locked(path.with_name(f".{path.name}.lock")):
+        yield path
+
+
+def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tuple[Path, bool]:
+    """Read the user's file, change its content, see that it still loads, and write it, one process at a time."""
+    with _alone() as path:
         content: dict[str, Any] = {"version": "1.2"}  # which has boxes, as where there is no file
         if is_meant(path):
             Policy.load(path)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli import App, CliError, for_people, json_option, pass_app, refuse_below_a_call
+from executor.cli import App, for_people, json_option, pass_app, refuse_below_a_call
 from executor_permissions._boxes import every_box
-from executor_permissions.commands._edit import rules_of
+from executor_permissions.commands._edit import refuse_another, rules_of, write_new
 from executor_permissions.commands._reading import read_as
 from executor_permissions.store._check import KEYS
 from executor_permissions.store._content import without_nulls
-from executor_permissions.store._load import Policy, find_project, is_meant, policy_file
-from executor_permissions.store._private import write_private
+from executor_permissions.store._load import Policy, find_project
 from executor_permissions.store._source import checked, read_unchecked
 
 if TYPE_CHECKING:
@@ -55,20 +54,11 @@ def init_command(app: App) -> None:
     Example:
       toolexec permissions init
     """
-    path = _new_file()
+    refuse_another()
     content = starter(app.read_only_tools())
     content["confine"]["require"] = every_box(str(find_project()))
     Policy.from_dict(content)
-    write_private(path, content)
-    app.screen.result(f"{path} was written: 'toolexec permissions show' lists its rules")
-
-
-def _new_file() -> Path:
-    """Where the user's policy file will be. Raises CliError if there is one."""
-    path = policy_file()[0]
-    if is_meant(path):
-        raise CliError(f"{path}: there is a policy already: 'toolexec permissions add' adds to it")
-    return path
+    app.screen.result(f"{write_new(content)} was written: 'toolexec permissions show' lists its rules")
 
 
 @click.command("import")
@@ -87,12 +77,12 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
     """
     if write:
         refuse_below_a_call()
+        refuse_another()
     source = read_unchecked(file)
     content, notes = _converted(source.value)
     source.value = content
     checked(source)
     policy = Policy.from_dict(content)
-    path = _new_file() if write else None
     rows = [
         (rule.list, rule.key, rule.rule, read_as(rule.list, rule.key, rule.rule), rule.where)
         for rule in rules_of(source)
@@ -106,9 +96,8 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
             app.screen.table(("rule", "is read as", "at"), [(rule, read, where) for _, _, rule, read, where in rows])
         for note in (*notes, *policy.problems):
             app.screen.warning(note)
-    if path is not None:
-        write_private(path, content)
-        app.screen.note(f"{path} was written")
+    if write:
+        app.screen.note(f"{write_new(content)} was written")
 
 
 def _converted(content: Any) -> tuple[Any, list[str]]:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
 from executor.ownfolders import make_private
+from executor.wholefiles import locked
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.rules._rules import Placeholders, shell_rule
 from executor_permissions.store._private import (
     LONGEST_SESSION,
     first_missing,
-    locked,
     read_private,
     stamp_of,
     write_private,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import PermissionConfigError
 from executor.ownfolders import make_private
-from executor_permissions.store._private import LONGEST_SESSION, locked, read_private, stamp_of, write_private
+from executor.wholefiles import locked
+from executor_permissions.store._private import LONGEST_SESSION, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

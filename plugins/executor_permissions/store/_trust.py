@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from executor.ownfolders import make_private
-from executor_permissions.store._private import locked, read_private, write_private
+from executor.wholefiles import locked
+from executor_permissions.store._private import read_private, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

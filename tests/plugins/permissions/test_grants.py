@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import Decision
+from executor import Decision, wholefiles
 from executor.errors import PermissionConfigError
 from executor.paths import regular_only
 from executor_permissions.judge.rules._rules import Part, Placeholders
@@ -319,7 +319,7 @@ def test_what_went_wrong_is_told_though_somebody_has_taken_the_new_file_away(tmp
             entry.unlink()
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(_private.os, "fsync", taken_away)
+    monkeypatch.setattr(wholefiles.os, "fsync", taken_away)
     with pytest.raises(OSError, match="the disk is full"):
         write_private(tmp_path / "a.json", {"a": 1})
     assert list(tmp_path.iterdir()) == []
@@ -330,7 +330,7 @@ def test_a_file_that_cannot_be_written_is_named_and_no_other_one(tmp_path, monke
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *(["new", None, "old"] if where == "rename" else []))
 
-    monkeypatch.setattr(*((_private.os, "fsync") if where == "fsync" else (Path, "replace")), full)
+    monkeypatch.setattr(*((wholefiles.os, "fsync") if where == "fsync" else (Path, "replace")), full)
     with pytest.raises(OSError, match="No space") as raised:
         write_private(tmp_path / "a.json", {"a": 1})
     assert str(raised.value) == f"[Errno 28] No space left on device: {str(tmp_path / 'a.json')!r}"
@@ -380,7 +380,7 @@ def test_a_lock_that_the_system_does_not_let_go_of_hides_nothing(tmp_path, monke
 def test_a_lock_is_the_users_alone_from_the_first_moment(tmp_path):
     before = os.umask(0)
     try:
-        with _private.locked(tmp_path / "a.lock"):
+        with wholefiles.locked(tmp_path / "a.lock"):
             pass
         with open(tmp_path / "b", "a", opener=regular_only):
             pass
@@ -418,7 +418,7 @@ def test_a_secret_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, w
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(_private.os, where, full)
+        patched.setattr(wholefiles.os, where, full)
         with pytest.raises(OSError, match="No space"):
             _private.read_or_make_secret(tmp_path / "secret")
         assert list(tmp_path.iterdir()) == []

@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
-from executor_permissions.store import _private
-from executor_permissions.store._private import locked
+from executor import wholefiles
+from executor.wholefiles import locked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks on Windows")
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(_private, "_LONGEST_SECONDS", 0.01)
+    monkeypatch.setattr(wholefiles, "_LONGEST_SECONDS", 0.01)
 
 
 def test_who_waits_for_a_process_that_does_not_go_on_is_told_which(tmp_path):
@@ -32,7 +32,7 @@ def test_where_the_system_does_not_say_who_the_words_tell_how_to_find_out(tmp_pa
     path = tmp_path / "lock"
     with locked(path):
         (tmp_path / "locks").write_text(table.format(path.stat().st_ino))
-        monkeypatch.setattr(_private, "_LOCKS", str(tmp_path / "locks"))
+        monkeypatch.setattr(wholefiles, "_LOCKS", str(tmp_path / "locks"))
         with pytest.raises(TimeoutError, match=f"Another process.*fuser {path}"), locked(path):
             pass
 
