@@ -119,9 +119,10 @@ class PermissionPlugin:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The process that a call is left to judges by the same policy and answers; it has nobody to ask."""
-        lasting = [grant for grant in self.grants.all() if not grant.kept and grant.uses_left is None]
+        own = [grant for grant in self.grants.all() if not grant.kept]
+        lasting = [grant for grant in own if grant.uses_left is None or grant.verdict == "deny"]
         made = partial(type(self), **self._origin, terminal=False)
-        return _made_anew, (made, self.session.rules, lasting, kept_own())
+        return _made_anew, (made, self.session.rules.elsewhere(), lasting, kept_own())
 
     def _load_policy(
         self,

@@ -34,6 +34,10 @@ class SessionRules(NamedTuple):
     default: str | None = None
     suspended: str | None = None
 
+    def elsewhere(self) -> SessionRules:
+        """What holds in a process to which nobody says that the turn is over, or the assistant idle."""
+        return self if self.suspended == "all" else self._replace(suspended=None)
+
     def named(self, decision: Decision) -> Decision:
         """*decision*, with the method of a rule of the session where one of these decided."""
         if decision.rule is None or decision.verdict == "ask" or not (self.allow or self.deny):

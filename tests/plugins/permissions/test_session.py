@@ -172,6 +172,26 @@ def test_the_process_that_a_call_is_left_to_knows_the_session(tmp_path):
     assert told(other, "git status") == ("allow", "session_whitelist")
 
 
+@pytest.mark.parametrize(("kind", "skipped"), [("turn", False), ("idle", False), ("all", True)])
+def test_the_process_that_a_call_is_left_to_goes_on_past_the_turn(tmp_path, kind, skipped):
+    plugin = PermissionPlugin(
+        policy=POLICY, project_root=tmp_path, home=tmp_path, state_dir=tmp_path / "s", channel_type="none"
+    )
+    plugin.session.suspend(kind)
+    other = pickle.loads(pickle.dumps(plugin))
+    plugin.became_idle()  # which nobody tells the other
+    assert [each.check_permission("tool", {})[0] for each in (plugin, other)] == [skipped, skipped]
+
+
+def test_the_process_that_a_call_is_left_to_knows_every_never(make):
+    plugin = make(
+        {"whitelist": {"tools": ["other"]}, "ask": {"tools": ["tool"]}}, channel=lambda _: "never tool 3 times"
+    )
+    assert not plugin.check_permission("tool", {})[0]
+    assert told(plugin, "tool()")[0] == "deny"
+    assert told(pickle.loads(pickle.dumps(plugin)), "tool()")[0] == "deny"
+
+
 def test_processes_of_one_session_share_it(make):
     mine, other = partial(make, session_id="one"), make(session_id="two")
     first = mine(channel=lambda approval: "always")
