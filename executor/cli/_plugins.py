@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from pathlib import Path
@@ -154,14 +155,22 @@ def _refuse_known(app: App, name: str) -> None:
 
 
 def _write(folder: Path, files: dict[Path, str]) -> None:
+    """Write all of *files* or, where one does not fit on the disk, none."""
+    made: list[Path] = []
     try:
         if folder.exists() and any(folder.iterdir()):
             raise CliError(f"{folder} exists and is not empty: nothing is overwritten; give another folder")
         for path, text in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            for missing in reversed([each for each in path.parents if not each.exists()]):
+                missing.mkdir()
+                made.append(missing)
             with path.open("x", encoding="utf-8") as file:
+                made.append(path)
                 file.write(text)
     except OSError as error:
+        for each in reversed(made):
+            with contextlib.suppress(OSError):
+                each.rmdir() if each.is_dir() else each.unlink()
         raise CliError(
             f"{error.filename or folder}: it cannot be written: {error.strerror}", ExitCode.UNEXPECTED
         ) from error

@@ -8,11 +8,28 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
 
+from executor.cli import _template
+
 BROKEN = "raise RuntimeError('no luck')\n"
+
+
+def test_a_new_plugin_that_does_not_fit_on_the_disk_leaves_nothing(run, tmp_path, monkeypatch):
+    files = _template.files
+
+    def full(*told):  # the names of files that the system refuses to make, once some are there
+        return {**files(*told), Path("x" * 300): ""}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_template, "files", full)
+        result = run("plugins", "new", "weather", str(tmp_path / "deep" / "weather"))
+    assert (result.exit_code, "it cannot be written" in result.stderr) == (1, True)
+    assert not (tmp_path / "deep").exists()
+    assert run("plugins", "new", "weather", str(tmp_path / "deep" / "weather")).exit_code == 0
 
 
 def test_list_has_the_bundled_plugins_with_their_tools(run, run_json):
