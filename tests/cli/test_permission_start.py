@@ -135,6 +135,19 @@ def test_a_later_rule_and_one_beside_a_projects_policy_add_only_themselves(run, 
     assert json.loads(own_file.read_text()) == {"version": "1.2", "whitelist": {"patterns": ["ls *"]}}
 
 
+def test_every_comment_stays_when_a_rule_is_added(run, own_file):
+    own_file.parent.mkdir(parents=True)
+    own_file.write_text(
+        '{"_": "one", "version": "1.2", "_": "two", "whitelist": {"_": "a", "_": "b", "_": "c", "patterns": ["ls *"]}, '
+        '"blacklist": {"arguments": {"_t": {"_x": ["1"]}, "_t": {"_x": ["2"]}}}}'
+    )
+    assert run("permissions", "add", "git log *").exit_code == 0
+    content = json.loads(own_file.read_text())
+    assert content["blacklist"] == {"arguments": {"_t": {"_x": ["2"]}}}, "rules mean what they meant"
+    assert [value for key, value in content.items() if key.startswith("_")] == ["one", "two"]
+    assert list(content["whitelist"].values()) == ["a", "b", "c", ["ls *", "git log *"]]
+
+
 @pytest.fixture
 def notable(monkeypatch):
     commands = [(f"frob wipe{n}", f"wipes {n}") for n in range(8)]

@@ -12,7 +12,7 @@ from executor.cli import CliError
 from executor.ownfolders import make_private
 from executor.wholefiles import locked
 from executor_permissions.judge.rules._rules import LISTS, ListName
-from executor_permissions.store._content import without_nulls
+from executor_permissions.store._content import every_comment, without_nulls
 from executor_permissions.store._load import (
     Policy,
     default_state_dir,
@@ -208,7 +208,8 @@ def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tu
         content: dict[str, Any] = {"version": "1.2"}  # which has boxes, as where there is no file
         if is_meant(path):
             Policy.load(path)
-            content = without_nulls(json.loads(path.read_text(encoding="utf-8-sig")))
+            text = path.read_text(encoding="utf-8-sig")
+            content = without_nulls(json.loads(text, object_pairs_hook=every_comment))
         elif free:
             content["whitelist"] = {"tools": list(free)}
         changed = change(content)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from executor_permissions.judge.rules._rules import LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 KINDS = ("shell", "argv", "path", "url")
 
@@ -48,6 +48,17 @@ def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(content.get(name), Mapping):
             content[name] = {key: item for key, item in content[name].items() if item is not None}
     return content
+
+
+def every_comment(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """For ``json.loads``: an object in which comments of one name stay, all but the last under longer names."""
+    found: dict[str, Any] = {}
+    for key, value in reversed(pairs):
+        name = key
+        while name in found and name.startswith("_") and isinstance(value, str):
+            name += "_"
+        found.setdefault(name, value)
+    return dict(reversed(found.items()))
 
 
 def _stripped(value: Any) -> Any:
