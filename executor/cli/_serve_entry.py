@@ -19,6 +19,7 @@ from executor.cli._people import refuse_below_a_call
 from executor.cli._render import is_terminal
 from executor.interpreter import WITHOUT, interpreter
 from executor.ownfolders import home_folder
+from executor.paths import regular_only
 from executor.wholefiles import beside
 
 if TYPE_CHECKING:
@@ -202,14 +203,16 @@ def _indent_of(text: str) -> str | int | None:
 def _read(path: Path) -> str:
     """The file's text, "" if there is none. Raises CliError where its servers cannot be told."""
     try:
-        text = path.read_text("utf-8")
+        with open(path, "rb", opener=regular_only) as file:
+            text = file.read().decode()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"{path}: it cannot be read: {error}") from error
     try:
         told = json.loads(text or "{}")
-    except ValueError as error:
+        json.dumps(told, allow_nan=False)  # it has to be written again
+    except (ValueError, RecursionError) as error:
         raise CliError(
             f"{path}: it is not plain JSON ({error}) and stays as it is: put there what --print-config prints"
         ) from error
@@ -224,7 +227,8 @@ def _write(path: Path, text: str) -> Path | None:
         target = path.resolve()  # through a link: what it points to is replaced, not the link
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _keep(target) if target.exists() else None
-        with beside(target, text.encode()) as new:
+        # Half a character, as of a history that was cut, is written as JSON has it: \ud83d.
+        with beside(target, text.encode(errors="backslashreplace")) as new:
             if backup is not None:
                 shutil.copymode(backup, new)
             new.replace(target)

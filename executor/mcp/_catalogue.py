@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from executor._json import copy_json
+from executor._regular import read_regular
 from executor.errors import InvalidArgumentsError
 from executor.mcp._files import entries_of, parse_text
 from executor.mcp._secrets import secrets_of, without_secrets
@@ -38,7 +39,7 @@ class Catalogue:
 
     def _document(self) -> Any:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = read_regular(self.path).decode("utf-8-sig")
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as error:

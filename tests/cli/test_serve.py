@@ -55,6 +55,32 @@ def test_an_entry_is_put_into_an_assistants_file_and_taken_out_again(serve, own_
     assert json.loads(path.read_text()) == json.loads(before)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFOs")
+def test_an_assistants_file_that_is_no_regular_one_is_not_waited_for(serve, own_folders):
+    path = own_folders / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    os.mkfifo(path)
+    done = serve("--install", "cursor", "--yes")
+    assert (done.exit_code, "no regular file" in done.stderr) == (2, True)
+
+
+def test_text_that_was_cut_within_a_character_stays_in_an_assistants_file(serve, own_folders):
+    path = own_folders / ".claude.json"
+    path.write_text('{"history": ["half of \\ud83d", "Grüße 🐟"]}')
+    assert serve("--install", "claude-code", "--yes").exit_code == 0
+    assert json.loads(path.read_text())["history"] == ["half of \ud83d", "Grüße 🐟"]
+    assert "half of \\ud83d" in path.read_text()
+    assert "Grüße 🐟" in path.read_text()
+
+
+def test_an_assistants_file_that_json_cannot_write_stays_as_it_is(serve, own_folders):
+    path = own_folders / ".claude.json"
+    path.write_text('{"large": 1e400}')
+    done = serve("--install", "claude-code", "--yes")
+    assert (done.exit_code, path.read_text()) == (2, '{"large": 1e400}')
+    assert "it is not plain JSON" in done.stderr
+
+
 def test_nothing_is_written_without_a_yes_or_where_it_cannot_be_understood(serve, own_folders):
     path = own_folders / ".cursor" / "mcp.json"
     assert serve("--install", "cursor", stdin="n\n").exit_code == 3

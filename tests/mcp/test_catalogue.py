@@ -128,6 +128,22 @@ def test_other_keys_and_links_stay(catalogue, tmp_path):
     assert catalogue.path.is_symlink()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFOs")
+def test_what_is_no_regular_file_is_not_waited_for(catalogue):
+    catalogue.path.parent.mkdir()
+    os.mkfifo(catalogue.path)
+    for change in (lambda: catalogue.put({"a": {"command": "x"}}), lambda: catalogue.remove("a")):
+        with pytest.raises(ValueError, match="no regular file"):
+            change()
+
+
+def test_a_file_with_a_mark_of_its_byte_order_is_read(catalogue):
+    catalogue.path.parent.mkdir()
+    catalogue.path.write_text('{"mcpServers": {"a": {"command": "x"}}}', encoding="utf-8-sig")
+    catalogue.put({"b": {"command": "y"}})
+    assert [*catalogue.entries()] == ["a", "b"]
+
+
 def test_a_broken_file_is_not_overwritten(catalogue):
     catalogue.path.parent.mkdir()
     catalogue.path.write_text("{")
