@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from executor import CancelToken, TaskStatus
+from executor import CancelToken, TaskStatus, ToolCall, ToolExecutor, current_call
 from executor.errors import CapacityError, TaskNotFoundError, ToolExecutorError
 from executor.tasks import TaskManager
 from executor.tasks import _delivery as delivery
@@ -179,6 +179,19 @@ def test_undelivered_keeps_the_order_of_the_ends_when_the_clock_is_set_back(task
     monkeypatch.setattr(table_module.time, "time", lambda: now - 3600)
     finish(tasks, first)
     assert [info.id for info in tasks.undelivered()] == [second, first]
+
+
+def test_of_acknowledged_tasks_a_bounded_output_stays_in_memory(monkeypatch):
+    tasks = TaskManager.in_memory(output_cap=100)
+    monkeypatch.setattr(delivery, "KEPT_OUTPUT", 250)
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("say", lambda args: current_call().emit("x" * args["n"]), auto_background=10)
+        ids = []
+        for n in (0, 500, 100, 50, 0, 1):  # of the second one 100 are kept
+            ids.append(executor.start(ToolCall("c", "say", {"n": n})).task_id)
+            tasks.wait(ids[-1], 30)
+            tasks.ack(ids[-1])
+    assert {info.id for info in tasks.list()} == set(ids[2:])
 
 
 def test_of_acknowledged_tasks_a_bounded_number_stays_in_memory(monkeypatch):

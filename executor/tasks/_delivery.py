@@ -14,7 +14,6 @@ from executor.threads._gate import Gate
 from executor.values import TaskInfo
 
 if TYPE_CHECKING:
-    from collections import deque
     from collections.abc import Callable, Iterator
 
     from executor.calls._token import CancelToken
@@ -23,7 +22,38 @@ if TYPE_CHECKING:
 
 Tasks: TypeAlias = list[TaskInfo]  # `list` is a method's name in managers
 KEPT = 1000  # acknowledged tasks that stay readable in memory; the others stay until they are acknowledged
+KEPT_OUTPUT = 64 << 20  # bytes of their output in memory
 KEPT_STORED = 100  # ended tasks that stay in memory although the store has them
+
+
+class Forgettable:
+    """
+    The ended tasks that may be forgotten, the oldest first.
+
+    Attributes:
+        size: How many bytes of memory they hold.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __contains__(self, task_id: str) -> bool:
+        return task_id in self._sizes
+
+    def add(self, task_id: str, size: int = 0) -> None:
+        """The newest one."""
+        self._sizes[task_id] = size
+        self.size += size
+
+    def pop(self) -> str:
+        """The oldest one, which is none of them any more."""
+        oldest = next(iter(self._sizes))
+        self.size -= self._sizes.pop(oldest)
+        return oldest
 
 
 class Delivery:
@@ -34,7 +64,8 @@ class Delivery:
     tasks: dict[str, LiveTask]
     waiting: list[Gate]
     _subscribers: list[Callable[[TaskInfo], object]]
-    _over: deque[str]
+    _over: Forgettable
+    _output_cap: int
 
     def on_done(self, task_id: str, fn: Callable[[TaskInfo], object]) -> None:
         """Call *fn* once when the task has ended; at once, if it has."""
@@ -177,16 +208,20 @@ class Delivery:
         return task is None or (task.status.final and not task.acknowledged)
 
     def _forget_old(self, task: LiveTask) -> None:
-        """*task* has ended and may be forgotten: the oldest of too many such are."""
+        """*task* has ended and may be forgotten: the oldest of too many such, or with too much output, are."""
+        over = self._over
         if self.durable is None:
             if task.acknowledged:
-                self._over.append(task.id)
-        elif task.id not in self._over:
-            self._over.append(task.id)
-        if len(self._over) > (KEPT if self.durable is None else KEPT_STORED):
-            oldest = self._over.popleft()
-            if self.durable is not None and self.durable.unsaved(oldest):
-                self._over.append(oldest)  # memory is all that knows of it
+                over.add(task.id, min(task.spool.size, self._output_cap))
+            while len(over) > KEPT or (over.size > KEPT_OUTPUT and len(over) > 1):
+                self.tasks.pop(over.pop(), None)
+            return
+        if task.id not in over:
+            over.add(task.id)
+        if len(over) > KEPT_STORED:
+            oldest = over.pop()
+            if self.durable.unsaved(oldest):
+                over.add(oldest)  # memory is all that knows of it
             else:
                 self.tasks.pop(oldest, None)
 

@@ -11,14 +11,13 @@ import os
 import threading
 import time
 import weakref
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from executor._random import token_hex
 from executor.calls._content import READER
 from executor.errors import CapacityError, TaskNotFoundError
-from executor.tasks._delivery import Delivery, Tasks
+from executor.tasks._delivery import Delivery, Forgettable, Tasks
 from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
@@ -80,7 +79,7 @@ class TaskTable(Delivery):
             StoredResults(lambda: stored.folder() / "results") if stored is not None else MemoryResults()
         )
         self._subscribers: list[Callable[[TaskInfo], object]] = []
-        self._over: deque[str] = deque()  # ended tasks that may be forgotten, in that order
+        self._over = Forgettable()
         self._entered: set[str] = set()  # the ids of those that have not ended; those that are about to be entered, too
 
     @property
