@@ -87,6 +87,11 @@ def start_of(pid: int) -> str | None:
     return found[19] if len(found) > 19 and found[0] not in ("Z", "X") else None
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process is stopped, as by Ctrl-Z, or gone; on Linux only: elsewhere it may be."""
+    return sys.platform != "linux" or _stat(pid)[:1] in ([], ["T"], ["t"])
+
+
 def _parent(pid: int) -> int:
     """The parent of a process; 0 if it is gone."""
     found = _stat(pid)

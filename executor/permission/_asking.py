@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
+from executor.calls._above import is_stopped
 from executor.errors import ExecutorUnavailableError
-from executor.permission._meeting import BELL, SURFACE, Line, Meeting, StrangerError, refuse_called
+from executor.permission._meeting import BELL, SURFACE, Line, Meeting, StrangerError, peer, refuse_called
 from executor.permission._wire import answer_of, question_to_json
 from executor.threads._loop import LoopThread
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from executor.values._approval import Approval
 
 GREETING = 1.0  # seconds for a surface to prove who it is, or to take what it is told: one that is stopped does not
+LATE = 10.0  # seconds for one to prove it that is not stopped, on a machine that is busy
 
 
 class _Link:
@@ -194,7 +196,7 @@ class Asking:
     async def _meet(self, name: str) -> None:
         """A surface, from the first word to the last."""
         try:
-            link = await asyncio.wait_for(self._greet(name), GREETING)
+            link = await asyncio.wait_for(self._greet(name), LATE)
         except (OSError, EOFError, StrangerError, TimeoutError) as error:
             if isinstance(error, ConnectionRefusedError):
                 self._meeting.remove(f"{name}{SURFACE}")  # it has died
@@ -226,6 +228,21 @@ class Asking:
             with self._meeting.address(f"{name}{SURFACE}") as address:
                 await asyncio.get_running_loop().sock_connect(connection, address)
             refuse_called(connection)
+            proving = asyncio.ensure_future(self._prove(connection))
+        except BaseException:
+            connection.close()
+            raise
+        try:
+            while not (await asyncio.wait((proving,), timeout=GREETING))[0]:
+                if _does_not_answer(connection):
+                    raise TimeoutError
+            return proving.result()
+        finally:
+            proving.cancel()
+
+    async def _prove(self, connection: socket.socket) -> _Link:
+        """Each side that it may speak with the other."""
+        try:
             line = await Line.of(connection, "asker", self._meeting.key())
         except BaseException:
             connection.close()
@@ -261,6 +278,15 @@ class Asking:
             won = await asyncio.to_thread(offered.decide, said, digest=digest, by=link.kind, claimed=claimed)
         if not won:
             link.line.send(reply)
+
+
+def _does_not_answer(connection: socket.socket) -> bool:
+    """Whether the process on the other side is stopped, as far as can be told: else it is late."""
+    try:
+        met = peer(connection)
+    except OSError:  # it has just gone
+        return True
+    return met is None or is_stopped(met[0])
 
 
 def _is_late(until: object) -> bool:

@@ -22,9 +22,9 @@ import pytest
 
 from executor import ToolExecutor
 from executor.approval import Surface
-from executor.calls._above import mark_caller
+from executor.calls._above import is_stopped, mark_caller
 from executor.errors import ExecutorUnavailableError, ToolCancelledError
-from executor.permission import _meeting, _showing
+from executor.permission import _asking, _meeting, _showing
 from executor.permission._inbox import Inbox
 from executor.permission._meeting import Meeting, can_meet
 from executor.permission._open import new_approval_id
@@ -448,6 +448,32 @@ def test_a_surface_that_is_stopped_keeps_no_later_question_from_the_others():
             assert answers.get(timeout=SECONDS).word == "yes"
             assert surface.next("closed").id == approval.id
         assert not connections.empty()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who is stopped is known on Linux only")
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_surface_that_is_late_is_waited_for_unless_it_is_stopped(monkeypatch, stopped):
+    monkeypatch.setattr(_asking, "GREETING", 0.0)
+    monkeypatch.setattr(_asking, "is_stopped", lambda pid: stopped)
+    with Watcher() as surface:
+        answers = asked(Inbox.shared(), question())
+        if stopped:
+            assert answers.get(timeout=SECONDS).word == "no_channel"
+        else:
+            assert surface.answer(surface.next("asked").id, "yes")
+            assert answers.get(timeout=SECONDS).word == "yes"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who is stopped is known on Linux only")
+def test_who_is_stopped_or_gone_is_known(asker):
+    process = asker(0, "fork")
+    assert not is_stopped(process.pid)
+    process.send_signal(signal.SIGSTOP)
+    assert os.waitpid(process.pid, os.WUNTRACED)[0] == process.pid
+    assert is_stopped(process.pid)
+    process.kill()
+    process.wait()
+    assert is_stopped(process.pid)
 
 
 @pytest.mark.parametrize("hello", [[], [b'{"kind": "page", "stays": true}']])
