@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import httpx2
@@ -304,6 +305,87 @@ def test_nobody_hears_of_what_is_anothers(run, executors):
         return len(heard["ada"]), len(heard["bob"])
 
     assert run(session()) == (4, 0)
+
+
+class Session:
+    """The SDK's way to one connection; its client reads once `reads` is set."""
+
+    def __init__(self, *, reads=True):
+        self.heard = asyncio.Queue()
+        self.reads = asyncio.Event()
+        if reads:
+            self.reads.set()
+
+    async def _hear(self, what):
+        await self.reads.wait()
+        self.heard.put_nowait(what)
+
+    async def send_tool_list_changed(self):
+        await self._hear("tools")
+
+    async def send_resource_updated(self, uri):
+        await self._hear(uri)
+
+
+def connection(principal, name, session):
+    """The context of a request of the older era."""
+    request = SimpleNamespace(scope={"toolexec.principal": principal}, headers={"mcp-session-id": name})
+    return SimpleNamespace(request=request, session=session, protocol_version="2025-11-25")
+
+
+def test_who_opens_ever_new_connections_keeps_nobody_else_from_hearing(run, executors):
+    async def session():
+        serving, hears = Serving(executors, ServeOptions()), Session()
+        await serving._initialized(connection("bob", "his", hears), None)
+        await serving._subscribe(connection("bob", "his", hears), SimpleNamespace(uri="task://x/output"))
+        for number in range(2000):
+            await serving._initialized(connection("ada", f"n{number}", Session()), None)
+        serving._tell(serving._hosts["bob"], None)
+        serving._tell(serving._hosts["bob"], "task://x/output")
+        heard = [await hears.heard.get() for _ in range(2)]
+        await serving.close()
+        return heard
+
+    assert run(session()) == ["tools", "task://x/output"]
+
+
+def test_a_connection_that_is_not_read_holds_up_no_other_and_is_told_once_of_what_changes_often(run, executors):
+    async def session():
+        serving, stuck, reads = Serving(executors, ServeOptions()), Session(reads=False), Session()
+        await serving._initialized(connection("ada", "stuck", stuck), None)
+        await serving._initialized(connection("ada", "reads", reads), None)
+        for _ in range(50):
+            serving._tell(serving._hosts["ada"], None)
+            await reads.heard.get()
+        stuck.reads.set()
+        told = [await stuck.heard.get() for _ in range(2)]
+        serving._tell(serving._hosts["ada"], None)
+        await reads.heard.get()
+        told.append(await stuck.heard.get())
+        await serving.close()
+        return told, stuck.heard.qsize()
+
+    assert run(session()) == (["tools"] * 3, 0)
+
+
+def test_a_connection_that_has_ended_is_forgotten(run, executors):
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    app = http_app(executors, tokens=Tokens({ADA: "ada"}))
+
+    async def session():
+        async with served(app) as client:
+            told = {"Accept": HEADERS["Accept"], "Authorization": f"Bearer {ADA}"}
+            begun = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+            opened = await client.post("/mcp", json=begun, headers=told)
+            told |= {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+            chosen = {"jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": {"level": "error"}}
+            await client.post("/mcp", json=chosen, headers=told)
+            known = list(app._serving._connections._open)
+            await client.delete("/mcp", headers=told)
+            return known, list(app._serving._connections._open), told["Mcp-Session-Id"]
+
+    known, left, name = run(session())
+    assert (known, left) == ([f"ada/{name}"], [])
 
 
 def test_a_server_is_not_its_own(run, executors, monkeypatch):

@@ -1,21 +1,20 @@
-"""Who is at the other end: what a request says of its client, and the connections of the older era."""
+"""Who is at the other end: what a request says of its client."""
 
 from __future__ import annotations
 
 import contextvars
 import re
-from collections import OrderedDict
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcp.server.connection import allowed_log_levels
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from executor.mcp._tasks import TasksExtension
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 TASKS = TasksExtension.identifier
 FOLLOWING: dict[str, Any] = {"extensions": {TASKS: {}}}  # what a client declares that may be answered with a task
@@ -25,10 +24,6 @@ SESSION = "mcp-session-id"
 CLIENT_HEADER = "toolexec-client"  # by which `serve --connect` tells its clients apart
 _principal: contextvars.ContextVar[str] = contextvars.ContextVar("executor_principal", default="")
 _CLIENT = re.compile(r"[A-Za-z0-9_-]{1,64}")
-MOST_CONNECTIONS = 1024  # connections of the older era that are remembered; the newest
-MOST_SUBSCRIBED = 1024  # documents of which one connection hears
-DEFAULT_LEVEL = "info"  # of log messages, for clients that have not chosen one
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 def principal_of(context: Any) -> str:
@@ -65,6 +60,21 @@ def client_key(principal: str, headers: Mapping[str, str]) -> str:
     """See `client_of`."""
     told = headers.get(SESSION) or headers.get(CLIENT_HEADER) or ""
     return f"{principal}/{told if _CLIENT.fullmatch(told) else ''}"
+
+
+def principal_name(client: str) -> str:
+    """Whose client it is; see `client_key`."""
+    return client.partition("/")[0]
+
+
+def crowded(clients: Collection[str]) -> str:
+    """
+    Which of too many clients, the oldest first, is to go: the oldest of the principal that has most. A client chooses
+    its name, but not its principal.
+    """
+    has = Counter(map(principal_name, clients))
+    most = max(has.values())
+    return next(client for client in clients if has[principal_name(client)] == most)
 
 
 @contextmanager
@@ -121,61 +131,3 @@ def client_name(context: Any) -> str | None:
     """How the client calls itself: a label, which proves nothing."""
     told = context.session.client_params
     return str(told.client_info.name)[:100] if told is not None and told.client_info is not None else None
-
-
-class Connections:
-    """The connections of the older era, which are told of changes and choose how much is logged."""
-
-    def __init__(self) -> None:
-        self._sessions: OrderedDict[str, Any] = OrderedDict()
-        self._subscribed: OrderedDict[str, set[str]] = OrderedDict()
-        self._levels: OrderedDict[str, str] = OrderedDict()
-
-    def add(self, context: Any) -> None:
-        """A client has connected."""
-        _put(self._sessions, _key(context), (principal_of(context), context.session))
-
-    def sessions(self, principal: str, uri: str | None = None, client: str = "") -> Iterator[Any]:
-        """
-        Those of *principal* that may still be there; whatever is sent to one that is not is dropped.
-
-        Args:
-            uri: Only those that want to know of changes of this document.
-            client: Only this one; "": all of them.
-        """
-        for key, (whose, session) in list(self._sessions.items()):
-            is_meant = not client or client == client_key(principal, {SESSION: key})
-            if whose == principal and is_meant and (uri is None or uri in self._subscribed.get(key, ())):
-                yield session
-
-    def subscribe(self, context: Any, uri: str) -> None:
-        """The client wants to know of changes of this document."""
-        wanted = self._subscribed.get(_key(context), set())
-        if len(wanted) < MOST_SUBSCRIBED:
-            _put(self._subscribed, _key(context), {*wanted, uri})
-
-    def unsubscribe(self, context: Any, uri: str) -> None:
-        """It does not any more."""
-        self._subscribed.get(_key(context), set()).discard(uri)
-
-    def choose_level(self, context: Any, level: str) -> None:
-        """The client wants log messages from this level on."""
-        _put(self._levels, _key(context), level)
-
-    def takes_logs(self, context: Any) -> bool:
-        """Whether output may be sent as log messages for this request."""
-        if is_modern(context):  # each request asks for them
-            return "info" in allowed_log_levels(context.protocol_version, context.meta)
-        return LEVELS.index(self._levels.get(_key(context), DEFAULT_LEVEL)) <= LEVELS.index("info")
-
-
-def _key(context: Any) -> str:
-    """What tells the connection of a request from others: its session over HTTP; on stdio there is one."""
-    return str(context.request.headers.get(SESSION, "")) if context.request is not None else ""
-
-
-def _put(table: OrderedDict[str, Any], key: str, value: Any) -> None:
-    table[key] = value
-    table.move_to_end(key)
-    while len(table) > MOST_CONNECTIONS:
-        table.popitem(last=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import mcp.types as t
@@ -23,6 +23,7 @@ from executor.values import ToolCall
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from executor.mcp.serving._connections import Connections
     from executor.mcp.serving._host import Host
     from executor.mcp.serving._listing import Offered
     from executor.mcp.serving._values import Servers
@@ -45,7 +46,7 @@ class Proxy:
     def __init__(
         self,
         servers: Servers,
-        connections: _peers.Connections,
+        connections: Connections,
         workers: Workers,
         late: Callable[[str], object],
     ) -> None:
@@ -62,15 +63,9 @@ class Proxy:
         if view is None:
             view = self._views[client] = View(client, self.servers, self._workers, lambda: self._late(client))
             if len(self._views) > MOST_VIEWS:
-                self._forget_one()
+                self.end_client(_peers.crowded(self._views))
         self._views.move_to_end(client)
         return view
-
-    def _forget_one(self) -> None:
-        """The oldest view of the principal that has most: a client chooses its name, but not its principal."""
-        has = Counter(client.partition("/")[0] for client in self._views)
-        most = max(has.values())
-        self.end_client(next(client for client in self._views if has[client.partition("/")[0]] == most))
 
     def renew(self, client: str) -> None:
         """What the servers of a client have may have changed; "": those that all share."""

@@ -25,6 +25,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from executor.mcp._quiet import quiet_sdk
 from executor.mcp.serving import _peers
+from executor.mcp.serving._connections import Connections
 from executor.mcp.serving._host import Host, elsewhere
 from executor.mcp.serving._prompts import PromptHandlers
 from executor.mcp.serving._proxy import Proxy
@@ -83,7 +84,7 @@ class Serving:
         self._turn = threading.Lock()  # held while an executor is made
         self._hears = False
         self._workers = Workers(warm=2, limit=JUDGING)
-        self._connections = _peers.Connections()
+        self._connections = Connections()
         self._listeners: dict[str, tuple[InMemorySubscriptionBus, ListenHandler]] = {}
         self._asking: Workers | None = None
         self._proxy: Proxy | None = None
@@ -177,13 +178,11 @@ class Serving:
         """Tell the clients of changed tools, or of a document that has changed."""
         bus, _ = self._listener(host.principal)
         if uri is None:
+            self._connections.tell(host.principal, "tools")
             await bus.publish(ToolsListChanged())
-            for session in self._connections.sessions(host.principal):
-                await session.send_tool_list_changed()
-            return
-        await bus.publish(ResourceUpdated(uri))
-        for session in self._connections.sessions(host.principal, uri):
-            await session.send_resource_updated(uri)
+        else:
+            self._connections.tell(host.principal, uri)
+            await bus.publish(ResourceUpdated(uri))
 
     # What changes beside tools --------------------------------------------------------------------------------------
 
@@ -223,15 +222,12 @@ class Serving:
 
     async def _tell_lists(self, principal: str, client: str, what: frozenset[str]) -> None:
         bus, _ = self._listener(principal)
+        for each in sorted(what):
+            self._connections.tell(principal, each, client)
         if "prompts" in what:
             await bus.publish(PromptsListChanged())
         if "resources" in what:
             await bus.publish(ResourcesListChanged())
-        for session in self._connections.sessions(principal, client=client):
-            if "prompts" in what:
-                await session.send_prompt_list_changed()
-            if "resources" in what:
-                await session.send_resource_list_changed()
 
     async def _set_level(self, context: Any, params: t.SetLevelRequestParams) -> t.EmptyResult:
         self._connections.choose_level(context, params.level)
@@ -253,6 +249,7 @@ class Serving:
         """Stop all calls, and give them a moment to end; tasks go on."""
         for task in (*self._telling, *self._making.values()):
             task.cancel()
+        self._connections.close()
         with anyio.CancelScope(shield=True):
             with anyio.move_on_after(CLOSE_SECONDS):
                 for host in self._hosts.values():
@@ -266,9 +263,10 @@ class Serving:
     def end_client(self, client: str) -> None:
         """A client says that it is gone; the MCP servers that it had for itself are ended."""
         servers = self._options.servers
+        self._connections.end(client)
         if self._proxy is not None:
             self._proxy.end_client(client)
-        if servers is not None and client.partition("/")[0] in self._hosts:
+        if servers is not None and _peers.principal_name(client) in self._hosts:
             self._workers.submit(lambda: servers.bridge().end_client(client))
 
 

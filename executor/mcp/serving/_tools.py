@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from executor.mcp.serving._call import ServedCall
+    from executor.mcp.serving._connections import Connections
     from executor.mcp.serving._host import Host
     from executor.mcp.serving._listing import Offered
     from executor.mcp.serving._proxy import Proxy
@@ -35,7 +36,7 @@ class Tools:
     """
 
     def __init__(
-        self, host_of: Callable[[Any], Awaitable[Host]], connections: _peers.Connections, proxy: Proxy | None
+        self, host_of: Callable[[Any], Awaitable[Host]], connections: Connections, proxy: Proxy | None
     ) -> None:
         self._host_of = host_of
         self._proxy = proxy
