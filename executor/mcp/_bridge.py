@@ -66,6 +66,7 @@ class MCPBridge(Reader):
         self._approvals = approvals
         self._on_elicit = on_elicit
         self._cache = ListingCache(default_folder() if cache == "" else Path(cache) if cache is not None else None)
+        self._said: dict[str, Listing] = {}  # by server, what any of its processes here has said last
         self._fleet = Fleet()
         self._listeners: list[Callable[[str, Listing], object]] = []
         self._news_listeners: list[Callable[[str, str, frozenset[News]], object]] = []
@@ -111,8 +112,10 @@ class MCPBridge(Reader):
             raise ToolFailedError(f"{server_name}: {tool_name} may not be used: where the server is configured says so")
 
         async def work(client: Client, call: Call[CallToolResult | None]) -> CallToolResult | None:
-            listed = server.listing.tool(tool_name) if meant is not None and server.listing is not None else None
-            if listed is not None and meant is not None and not meant(listed):
+            listing = server.listing
+            listed = listing.tool(tool_name) if listing and meant else None
+            if listing and meant and listed is not None and not meant(listed):
+                self._listed(server.config, listing)  # another client's has said something else since
                 return None
 
             async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -165,10 +168,7 @@ class MCPBridge(Reader):
         config = self._configs.get(server)
         if config is None:
             raise self._unknown(server)
-        running = self._running(config)
-        found = running.listing if running is not None else None
-        if found is None:
-            found = self._cache.read(config)
+        found = self._said.get(server) or self._cache.read(config)
         return _offered(config, found) if found is not None else None
 
     def listings(self, servers: Iterable[str], timeout: float) -> dict[str, Listing | Exception]:
@@ -240,7 +240,7 @@ class MCPBridge(Reader):
         )
 
     def on_change(self, fn: Callable[[str, Listing], object]) -> None:
-        """Call ``fn(server, listing)`` whenever a server turns out to offer something else, on a thread of its own."""
+        """Call ``fn(server, listing)`` when a server has said what it offers, known or not, on a thread of its own."""
         self._listeners.append(fn)
 
     def on_news(self, fn: Callable[[str, str, frozenset[News]], object]) -> None:
@@ -331,14 +331,13 @@ class MCPBridge(Reader):
         return BackendUnavailableError(f"There is no MCP server {name!r}; configured: {there}", started=False)
 
     def _listed(self, config: ServerConfig, listing: Listing) -> None:
-        known = self._cache.read(config)
-        if known != listing:
+        self._said[config.name] = listing
+        if self._cache.read(config) != listing:
             self._cache.write(config, listing)
-        listeners = list(self._listeners)
-        if listeners and known != listing:
+        if self._listeners:  # also of what is on disk: another program may have put it there, and told nobody here
             threading.Thread(
                 target=_notify,
-                args=(listeners, config.name, _offered(config, listing)),
+                args=(list(self._listeners), config.name, _offered(config, listing)),
                 name="executor-mcp-news",
                 daemon=True,
             ).start()

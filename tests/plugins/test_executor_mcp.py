@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from executor import PluginRegistry, Tool, ToolCall, ToolExecutor, current_call, hookimpl
 from executor.mcp import MCPBridge
+from executor.mcp._clients import work_for
 from executor.run import ToolBackend
 from executor.testing import check_plugin
 from executor_mcp import MCPPlugin
@@ -121,6 +123,44 @@ def test_a_tool_that_a_server_has_made_another_one_of_is_not_called_on_an_older_
     assert again.wait(10)
     assert not executor.execute(*call)[0]
     assert "Deploys to the customers" in asked[1]["the tool has changed since you allowed it"]
+
+
+def test_a_change_that_another_program_has_heard_of_first_is_heard_of_here_too(hosted):
+    config = {"servers": {"s": raw()}}
+    programs = [hosted(config) for _ in range(2)]
+    for executor in programs:
+        assert executor.execute("mcp__s__echo", {"text": "x"})[0]
+    for executor in programs:
+        heard = threading.Event()
+        executor.on_tools_changed(heard.set)
+        assert executor.execute("mcp__s__grow", {"text": "fresh"})[0]
+        assert heard.wait(10)
+        assert "mcp__s__fresh" in names(executor)
+
+
+def test_a_client_whose_server_lists_another_tool_than_anothers_may_call_it_again(hosted, tmp_path):
+    listed = tmp_path / "tools.json"
+
+    def sees(description: str) -> None:
+        listed.write_text(
+            json.dumps([{"name": "deploy", "description": description, "inputSchema": {"type": "object"}}])
+        )
+
+    def called(client: str) -> bool:
+        inside = contextvars.copy_context()
+        inside.run(work_for, client)
+        return inside.run(executor.execute, "mcp__s__deploy", {"text": '{"content": []}'})[0]
+
+    sees("ada")
+    executor = hosted({"servers": {"s": {**raw(), "env": {"TOOLS_FILE": str(listed)}}}})
+    assert called("ada/1")
+    sees("bob")
+    for client in ("bob/1", "ada/1", "bob/1"):
+        heard = threading.Event()
+        executor.on_tools_changed(heard.set)
+        assert not called(client)  # what the other one's server says was judged
+        assert heard.wait(10)
+        assert called(client)
 
 
 def test_a_tool_of_ones_own_may_be_carried_out_by_a_servers(hosted):
