@@ -248,6 +248,22 @@ def test_connections_that_ask_nothing_keep_nobody_out(many_files, broker, http):
         each.close()
 
 
+def test_requests_that_never_end_and_connections_that_ask_nothing_together_keep_nobody_out(many_files, broker, http):
+    known = http()
+    known.add()
+    clients = [http(ADA) for _ in range(600)]
+    for number, client in enumerate(clients):
+        request = client.raw(b"x" * 100, {"Toolexec-Client": f"client{number % 2}"})
+        client.socket.sendall(request[:-50])
+        if number % 50 == 0:
+            known.add()  # what came before it has been taken
+    silent = [socket.create_connection(("127.0.0.1", broker.port)) for _ in range(700)]
+    http().add()
+    known.add()
+    for each in silent:
+        each.close()
+
+
 def test_too_many_requests_of_one_client_are_refused_and_cost_nobody_else(broker, http, tmp_path):
     clients = [http(ADA) for _ in range(320)]
     for client in clients:

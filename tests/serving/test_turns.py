@@ -106,6 +106,17 @@ def test_new_names_open_no_more_requests(clock):
         assert fits
 
 
+def test_who_has_few_requests_open_still_has_them_when_all_others_have_taken_what_there_is(clock):
+    turns = Turns(clock, connections=100)
+    with ExitStack() as open_:
+        fits = [open_.enter_context(turns.open(f"{name}/x", 1)) for _ in range(50) for name in ("ada", "bob")]
+        assert fits == [True] * 80 + [False] * 20
+        few = [open_.enter_context(turns.open("cyd/x", 1)) for _ in range(FEW_OPEN + 1)]
+        assert few == [True] * FEW_OPEN + [False]
+    with turns.open("ada/x", 1) as again:
+        assert again
+
+
 def test_those_who_are_gone_make_room(clock):
     turns = Turns(clock)
     for number in range(MOST_NAMED):

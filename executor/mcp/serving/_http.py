@@ -21,7 +21,7 @@ from executor.mcp.serving._peers import OPEN, PRINCIPAL, SESSION, client_key, re
 from executor.mcp.serving._server import Serving
 from executor.mcp.serving._sessions import Sessions
 from executor.mcp.serving._signals import on_signals
-from executor.mcp.serving._turns import Turns
+from executor.mcp.serving._turns import Turns, most_connections
 from executor.mcp.serving._unread import message_of
 from executor.mcp.serving._values import ServeOptions
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 MAX_BODY = 4 * 1024 * 1024  # bytes of one request
-MAX_CONNECTIONS = 1000
+BACKLOG = 1000  # connections that wait to be taken
 CLOSE_SECONDS = 1  # for answers that are on their way
 # What this machine calls itself, and no name server has an answer for: the SDK's own check takes whatever begins so.
 _HERE = re.compile(r"(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -55,7 +55,7 @@ class _Guard:
         self._app = app
         self._tokens = tokens
         self._serving = serving
-        self._turns = Turns()
+        self._turns = Turns(connections=most_connections())
         self._sessions = Sessions()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -257,7 +257,7 @@ def _listening(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":  # there it would let others take the port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
-        made.listen(MAX_CONNECTIONS)
+        made.listen(BACKLOG)
     except OSError:
         made.close()
         raise
@@ -282,10 +282,9 @@ async def _serve(app: ASGIApp, listening: socket.socket) -> int | None:
 
     config = uvicorn.Config(
         app,
-        http=protocol(),
+        http=protocol(most_connections()),
         access_log=False,
         log_level="error",  # warnings are of what strangers send, as often as they like
-        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
     server, log = Server(config), logging.getLogger("uvicorn.error")

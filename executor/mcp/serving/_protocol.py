@@ -9,11 +9,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 if TYPE_CHECKING:
     import asyncio
 
-MOST_IDLE = 600  # connections without a request that runs, of strangers too; for one more the oldest is closed
 
-
-def protocol() -> type[H11Protocol]:
-    """The protocol of one server."""
+def protocol(most: int) -> type[H11Protocol]:
+    """The protocol of one server: of more than *most* connections the oldest without a request that runs is closed."""
     idle: dict[H11Protocol, None] = {}  # the oldest first
 
     class Protocol(H11Protocol):
@@ -22,9 +20,9 @@ def protocol() -> type[H11Protocol]:
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn's
             super().connection_made(transport)
             self._note()
-            if len(idle) > MOST_IDLE:
-                oldest = next(iter(idle))
-                del idle[oldest]
+            if len(self.connections) > most:
+                oldest = next(iter(idle), self)
+                idle.pop(oldest, None)
                 oldest.transport.close()
 
         def data_received(self, data: bytes) -> None:

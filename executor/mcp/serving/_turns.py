@@ -9,6 +9,7 @@ new names gains nothing by it.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -30,6 +31,17 @@ FEW_OPEN = 10  # beyond which each still has so many,
 FEW_BYTES = 4 * 1024 * 1024  # and so much
 MOST_NAMED = 16  # clients of a principal that are told apart; any more are one
 MOST_PRINCIPALS = 1024  # that are remembered; the newest
+MOST_CONNECTIONS = 1000  # of all together: four fifths of them may have a request; those without one make room
+
+
+def most_connections() -> int:
+    """How many connections there may be: files that this process may have open are wanted for other things, too."""
+    if sys.platform == "win32":
+        return MOST_CONNECTIONS
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, soft * 3 // 4)
 
 
 class _Share:
@@ -72,6 +84,11 @@ class _Principal:
         return found
 
     @property
+    def open(self) -> int:
+        """How many of its requests are open."""
+        return sum(each.open for each in self.shares.values())
+
+    @property
     def rate(self) -> float:
         """What each of its clients gains in a second: those that have taken too much share what one may have."""
         return PER_SECOND / max(1, sum(share.left < 0 for share in self.shares.values()))
@@ -80,9 +97,8 @@ class _Principal:
         """Whether a request that has just come is not one too many."""
         if share.open > MOST_OPEN or share.size > max(size, MOST_BYTES):
             return False
-        opened = sum(each.open for each in self.shares.values())
         held = sum(each.size for each in self.shares.values())
-        return (opened <= 2 * MOST_OPEN or share.open <= FEW_OPEN) and (
+        return (self.open <= 2 * MOST_OPEN or share.open <= FEW_OPEN) and (
             held <= 2 * MOST_BYTES or share.size <= max(size, FEW_BYTES)
         )
 
@@ -93,12 +109,15 @@ class Turns:
 
     Args:
         clock: Seconds, of the loop.
+        connections: How many there can be.
 
     Clients are named ``PRINCIPAL/NAME``.
     """
 
-    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, clock: Callable[[], float] | None = None, connections: int = MOST_CONNECTIONS) -> None:
         self._clock = clock
+        self._most = connections * 4 // 5
+        self._open = 0  # requests of all that were let in
         self._principals: OrderedDict[str, _Principal] = OrderedDict()  # whoever has asked last is the last
 
     def wait(self, client: str, size: int = UNIT) -> float:
@@ -127,10 +146,12 @@ class Turns:
         """A request of so many bytes, from the first of them to its end. Yields whether it is not one too many."""
         principal, share = self._found(client, self._now())
         share.open, share.size = share.open + 1, share.size + size
+        fits = principal.fits(share, size) and (self._open < self._most or principal.open <= FEW_OPEN)
+        self._open += fits
         try:
-            yield principal.fits(share, size)
+            yield fits
         finally:
-            share.open, share.size = share.open - 1, share.size - size
+            share.open, share.size, self._open = share.open - 1, share.size - size, self._open - fits
 
     def _others(self, principal: _Principal, share: _Share, now: float) -> bool:
         """Whether somebody else is there: another principal, or another client of this one."""
