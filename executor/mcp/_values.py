@@ -89,7 +89,7 @@ class ServerConfig:
         return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Listing:
     """
     What a server offers.
@@ -105,6 +105,17 @@ class Listing:
     left_out: tuple[tuple[str, str], ...] = ()
     prompts: bool = False
     resources: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        """Whether a client is told the same: as JSON, for Python takes 1, 1.0 and true for one value."""
+        return isinstance(other, Listing) and self._text() == other._text()
+
+    __hash__ = None  # type: ignore[assignment]  # as for all that has dicts in it
+
+    def _text(self) -> str:
+        import json
+
+        return json.dumps([self.tools, self.left_out, self.prompts, self.resources], sort_keys=True, default=str)
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
         """The tool of this name."""

@@ -154,7 +154,7 @@ def _tool(name: str, told: Mapping[str, Any], options: Options) -> Tool:
 def is_told_of(tool: Tool, told: Mapping[str, Any], options: Options) -> bool:
     """Whether *tool* is what a model, and who judges its calls, would be told of what the server lists."""
     now = _tool(tool.name, told, options)
-    said = [(one.description, one.title, one.annotations, one.input_schema) for one in (now, tool)]
+    said = [replace(one, output_schema=None).definition_hash for one in (now, tool)]  # that may have been mended
     return said[0] == said[1]
 
 

@@ -125,6 +125,26 @@ def test_a_tool_that_a_server_has_made_another_one_of_is_not_called_on_an_older_
     assert "Deploys to the customers" in asked[1]["the tool has changed since you allowed it"]
 
 
+@pytest.mark.parametrize(("before", "after"), [(0, False), (1, True), (1, 1.0)])
+def test_a_default_that_python_takes_for_the_same_makes_another_tool(hosted, tmp_path, before, after):
+    listed = tmp_path / "tools.json"
+
+    def says(default: object) -> None:
+        schema = {"type": "object", "properties": {"text": {}, "force": {"default": default}}}
+        listed.write_text(json.dumps([{"name": "deploy", "inputSchema": schema}]))
+
+    says(before)
+    executor, heard = hosted({"servers": {"s": {**raw(), "env": {"TOOLS_FILE": str(listed)}}}}), threading.Event()
+    executor.on_tools_changed(heard.set)
+    says(after)
+    executor._registry.get_plugin("mcp").bridge().stop("s")  # the next one says something else
+    assert not executor.execute("mcp__s__deploy", {"text": '{"content": []}'})[0]
+    assert heard.wait(10)
+    told = next(tool for tool in executor.list_tools() if tool.name == "mcp__s__deploy")
+    default = told.input_schema["properties"]["force"]["default"]
+    assert (default, type(default)) == (after, type(after))
+
+
 def test_a_change_that_another_program_has_heard_of_first_is_heard_of_here_too(hosted):
     config = {"servers": {"s": raw()}}
     programs = [hosted(config) for _ in range(2)]
