@@ -421,7 +421,13 @@ def test_a_file_of_tokens_is_made_private_and_one_that_others_can_read_is_refuse
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("ada", "name:token"), ("", "no token"), ("ada:short", "shorter"), ("a/b:" + "x" * 20, "no name")],
+    [
+        ("ada", "name:token"),
+        ("", "no token"),
+        ("ada:short", "shorter"),
+        ("a/b:" + "x" * 20, "no name"),
+        (f"ada:{'x' * 20}\nbob: {'x' * 20}", ":2: bob has the token of ada"),
+    ],
 )
 def test_a_file_of_tokens_that_says_something_else_is_refused(tmp_path, text, problem):
     path = tmp_path / "tokens"

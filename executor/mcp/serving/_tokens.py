@@ -92,9 +92,11 @@ def _read(path: Path) -> dict[str, str]:
         name, colon, token = line.strip().partition(":")
         if not name or name.startswith("#"):
             continue
-        if not colon or not token.strip():
+        name, token = name.strip(), token.strip()
+        if not colon or not token:
             raise ValueError(f"{path}:{number}: write name:token")
-        found[token.strip()] = name.strip()
+        if found.setdefault(token, name) != name:  # whoever calls would be the last of them
+            raise ValueError(f"{path}:{number}: {name} has the token of {found[token]}: make another one")
     if not found:
         raise ValueError(f"{path}: there is no token in it: write lines name:token")
     return found
