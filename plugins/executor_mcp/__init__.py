@@ -76,7 +76,7 @@ class MCPPlugin:
     def _register_all(self, register: RegisterTool, settings: Settings) -> None:
         from executor_mcp._registration import Ids, register_server
 
-        ids, readers = Ids(), dict[str, dict[str, str]]()
+        ids, readers = Ids(settings.servers), dict[str, dict[str, str]]()
         bridge = self.bridge()
         known = {name: bridge.known_listing(name) for name, server in settings.servers.items() if not server.problem}
         cold = [name for name, listing in known.items() if listing is None]
@@ -182,7 +182,7 @@ class MCPPlugin:
         from executor_mcp._registration import tool_id
 
         for name, server in self._settings.servers.items():
-            if name in self._registered or not tool.startswith(tool_id(name, "")):
+            if name in self._registered or not tool.startswith(tool_id(name, "", self._settings.servers)):
                 continue
             if server.problem is not None:
                 raise BackendUnavailableError(

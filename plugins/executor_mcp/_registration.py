@@ -14,7 +14,7 @@ from executor.run import ToolBackend
 from executor_mcp._reading import READING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from executor.hookspecs import RegisterTool
     from executor.mcp import Listing
@@ -25,19 +25,26 @@ LONGEST_ID = 128
 _ODD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-def tool_id(server: str, tool: str) -> str:
-    """``mcp__server__tool``; characters that no id may have became ``_``, and one that is too long ends in a hash."""
-    name = f"mcp__{_server_part(server)}__{_ODD.sub('_', tool)}"
+def tool_id(server: str, tool: str, servers: Iterable[str] = ()) -> str:
+    """
+    ``mcp__server__tool``; characters that no id may have became ``_``, and one that is too long ends in a hash.
+
+    Args:
+        servers: All that there are.
+    """
+    name = f"mcp__{_server_part(server, servers)}__{_ODD.sub('_', tool)}"
     return name if len(name) <= LONGEST_ID else _with_hash(name, name)
 
 
-def _server_part(server: str) -> str:
+def _server_part(server: str, servers: Iterable[str]) -> str:
     """
-    What stands for a server in ids. It ends where the first ``__`` begins: else ``mcp__git__*`` would be about the
-    tools of ``git_`` and ``git__hub`` too, and a tool ``hub__x`` of ``git`` would be taken for one of ``git__hub``.
+    What stands for a server in ids, and for no other one. It ends where the first ``__`` begins: else ``mcp__git__*``
+    would be about the tools of ``git_`` and ``git__hub`` too, and a tool ``hub__x`` of ``git`` would be taken for one
+    of ``git__hub``. Of ``git x`` and ``git_x`` the one that is called so has ``git_x``.
     """
     part = _ODD.sub("_", server)
-    if "__" not in part and not part.endswith("_"):
+    is_anothers = part != server and any(other != server and _ODD.sub("_", other) == part for other in servers)
+    if "__" not in part and not part.endswith("_") and not is_anothers:
         return part
     return f"{re.sub('__+', '_', part).rstrip('_')}-{_hash(server)}"
 
@@ -54,14 +61,18 @@ class Ids:
     """
     The ids that were given to tools so far, of all servers. Of two that would have the same the first keeps it; the
     other's ends in a hash of its server and name, so that it is the same each time.
+
+    Args:
+        servers: All that there are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, servers: Collection[str]) -> None:
+        self._servers = servers
         self._taken: dict[str, tuple[str, str]] = {}
 
     def give(self, server: str, tool: str) -> tuple[str, tuple[str, str] | None]:
         """The id of a tool; and whose it would have been, where that is another one's."""
-        wanted = tool_id(server, tool)
+        wanted = tool_id(server, tool, self._servers)
         owner = self._taken.setdefault(wanted, (server, tool))
         if owner == (server, tool):
             return wanted, None

@@ -262,7 +262,7 @@ def test_tools_whose_ids_clash_are_all_there_under_ids_of_their_own(raw, caplog)
     with ToolExecutor(registry=registry) as executor:
         names = [tool.name for tool in executor.list_tools() if "a" in tool.name and tool.name.count("a_b")]
         assert len(names) == len(set(names)) == 4
-        assert names[0] == "mcp__my_server__a_b"
+        assert "mcp__my_server__a_b" in names  # of the one that is called so
         for name in names:
             assert executor.execute(name, {"text": json.dumps({"content": [TEXT]})}) == (True, "done")
     assert "the other one is 'a b' of 'my server'" in caplog.text

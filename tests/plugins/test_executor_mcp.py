@@ -448,7 +448,26 @@ def test_a_rule_for_a_server_is_not_about_another_one_whose_name_goes_on(hosted,
     assert verdicts == {"mcp__git__log": "ok", tool_id(other, "log"): "ask"}
 
 
+@pytest.mark.parametrize("other", ["git x", "git/x", "git\u200bx"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_server_takes_no_id_of_one_whose_name_is_what_its_own_becomes(hosted, tmp_path, other, is_first):
+    from mcp.server import MCPServer
+
+    names, servers = ((other, "git_x") if is_first else ("git_x", other)), {}
+    for name in names:
+        servers[name] = MCPServer(name)
+        servers[name].add_tool([name].copy, name="log")
+    policy = {"whitelist": {"tools": ["mcp__git_x__*"]}}
+    plugin = PermissionPlugin(policy=policy, project_root=tmp_path, state_dir=tmp_path / "state")
+    executor = hosted({"catalogue": False, "servers": servers}, permission_plugin=plugin)
+    verdicts = {tool.name: executor.check(ToolCall("1", tool.name, {})).kind for tool in executor.list_tools()}
+    assert verdicts == {"mcp__git_x__log": "ok", tool_id(other, "log", names): "ask"}
+    assert executor.execute("mcp__git_x__log", {}) == (True, "git_x")
+
+
 def test_no_tool_of_a_server_has_an_id_of_another_server():
+    assert tool_id("a b", "x", ("a b", "a/b")) != tool_id("a/b", "x", ("a b", "a/b"))
+    assert tool_id("a b", "x", ("a b", "c")) == "mcp__a_b__x"
     assert tool_id("git", "hub__del") != tool_id("git__hub", "del")
     assert tool_id("git", "_del") != tool_id("git_", "del")
     for server in ("git_", "git__hub", "_", "__", "a (b)"):
