@@ -267,7 +267,13 @@ def test_nor_by_an_answer_that_was_given_before_it_was_there(project, programs, 
         assert policy.boxes.choose([part], {"make x": shown}).profile.name == "project"
 
 
-@pytest.mark.parametrize(("command", "profile"), [("ls", "read"), ("make", None), ("ls && make", None), ("foo", None)])
+OF_OLDER = [
+    ("ls", "read"), ("make", None), ("ls && make", None), ("foo", None), ("ls > out", None), ("ls | tee out", None),
+    ("ls > /dev/null 2>&1", "read"), ("cat < in", "read"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "profile"), OF_OLDER)
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 def test_files_of_older_versions_box_what_is_known_to_read(command, profile, version, chosen):
     assert chosen(command, version=version) == ("allow", profile)

@@ -225,9 +225,10 @@ class Confinement:
             if part.words[:1] == (_WRITTEN,):
                 if part.verdict == "allow" and part.rule is not None:
                     written.extend(map(os.path.realpath, part.words[1:]))
-                elif not self.older:
-                    # It writes, and no rule has said where.
-                    names.append(max("project", self._default or "project", key=PROFILE_NAMES.index))
+                else:
+                    # It writes, and no rule has said where: to older files that is no command that only reads.
+                    wide: ProfileName = "project" if not self.older else "open"
+                    names.append(max(wide, self._default or wide, key=PROFILE_NAMES.index))
                 continue
             if part.words[:1] == (_READ,) or (not part.words and part.method == "ask_rule"):
                 continue  # a file that the shell opens, or a rule about the whole of the call: they run nothing
