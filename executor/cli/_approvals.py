@@ -86,6 +86,12 @@ def _left(approval: Approval) -> str:
     return "" if approval.deadline is None else f"{max(0.0, approval.deadline - time.time()):.0f} s"
 
 
+def _asker(approval: Approval) -> str:
+    """For whom a question is asked, where that is told apart, and by which process."""
+    who = (f"{label} {approval.details[label]}" for label in ("agent", "client") if approval.details.get(label))
+    return ", ".join([*who, approval.origin])
+
+
 def _full(approval: Approval) -> str:
     from executor.approval import question_text, visible
 
@@ -117,7 +123,7 @@ def list_command(app: App, *, as_json: bool) -> None:
     else:
         from executor.approval import visible
 
-        rows = [(one.id, visible(one.tool), visible(one.reason), _left(one), visible(one.origin)) for one in pending]
+        rows = [(one.id, visible(one.tool), visible(one.reason), _left(one), visible(_asker(one))) for one in pending]
         app.screen.table(("QUESTION", "TOOL", "WHY", "LEFT", "ASKED BY"), rows)
 
 

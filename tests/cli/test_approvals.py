@@ -36,11 +36,11 @@ def ask():
     inbox, open_ones = Inbox.shared(), []
     inbox.add_channel("here", Here())
 
-    def put(approval_id=None, *, secret=False, **arguments):
+    def put(approval_id=None, *, secret=False, details=None, **arguments):
         answers = queue.SimpleQueue()
         approval = Approval(
             approval_id or new_approval_id(), "act", arguments, "because \x1b[31m", text="Run act?", options=OPTIONS,
-            secret=secret,
+            secret=secret, details=details or {},
         )  # fmt: skip
         open_ones.append(inbox.put(approval, answers.put))
         return answers
@@ -64,6 +64,13 @@ def test_questions_are_listed_and_shown(run, run_json, ask):
     shown = run("approvals", "show", "ask_").stdout
     assert shown.startswith("Run act?\nasked by: ")
     assert "answers: yes, no, always, comment, edit" in shown
+
+
+def test_the_list_tells_for_whom_each_question_is_asked(run, ask):
+    ask("ask_1", details={"folder": "/x", "agent": "planner", "client": "alice\u202e"})
+    heading, *folded = run("approvals", "list").stdout.splitlines()
+    asked_by = " ".join(line[heading.index("ASKED BY") :].strip() for line in folded)
+    assert asked_by.startswith("agent planner, client alice<U+202E>, ")
 
 
 def test_a_question_without_words_is_shown_as_plain_text_on_lines_of_its_own(run):
