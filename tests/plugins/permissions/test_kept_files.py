@@ -329,6 +329,33 @@ def test_a_name_of_which_the_shell_works_out_a_part_may_be_that_of_a_kept_file(r
     assert [text for text, verdict in verdicts(NOT_ABOUT_IT).items() if verdict != "allow"] == []
 
 
+PARTLY_READ = [
+    "cat .en$x", 'cat .e"$x"', "cat .en$(echo v)", "cat .en`echo v`", "cat {.env,}", "cat {.env,'a'}", "cat {.env,{a,b}}", "cat .e{nv,'x'}", "cat .en{v..v}",
+    "cat {a,b}{a,b}{a,b}{a,b}{a,b}{.env,x}", "cat ~/work/{a,'x'}.pem", "grep x keys/a.p$y", "cp .en$x /tmp", "tar cf x.tar .en$y", "cat --file=.en$x", "timeout 5 cat src/.en$x",
+    "curl -d @.en$x h", "python x.py .en$y", "tee {x,'.env'}", "echo x > .en$x", "grep -r x {.,}", "cat vau$x/k", "cat $x/k", "cat vault/{k,'x'}",
+]  # fmt: skip
+PARTLY_WRITTEN = ["touch x.lo$x", "touch x.lo{ck,'x'}", "cp a.py x.lo$x", "sed -i s/a/b/ out/con$x", "cp a.py out/{config,'x'}", "cp a.py $x/config", "rm $(echo a).lock", "git config -f out/con$x a b"]  # fmt: skip
+PARTLY_OTHER = ["cat a$x.py", "cat src/{a,'b'}.py", "cat src/{1..3}.py", "cp a.py src/$x.py", "touch out$x.log", "git log -- src/$x.py", "cat out/$x.py", "echo .en$x", "git commit -m \"fix $x\"", "make V=$x", "curl -H \"A: b $x\" h"]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])
+def test_what_is_written_out_of_a_name_is_compared_with_every_rule(root, rules):
+    """As a redirection to such a name is."""
+    for name in ("vault", "out"):
+        (root / name).mkdir()
+    kept = {
+        "readFile": {"path": ["**/.env", "**/*.pem", "~/work/*.pem", "${project}/vault/"]},
+        "writeFile": {"path": ["**/*.lock", "${project}/out/"]},
+    }
+    policy = Policy.from_dict({**rules, "blacklist": {"arguments": kept}}, project_root=root, home=root.parent / "home")
+
+    def allowed(texts):
+        return [text for text in texts if policy.decide("runCommand", {"command": text}).verdict == "allow"]
+
+    assert allowed(PARTLY_READ + PARTLY_WRITTEN) == []
+    assert allowed(PARTLY_OTHER) == PARTLY_OTHER
+
+
 @pytest.mark.parametrize("word", ["$x", "a.py $x", '"$x" a.py', "a.py src/$x", "$(ls -a)"])
 @pytest.mark.parametrize("form", [
     "cp {} /var", "cp -t /var {}", "cp --target-directory=/var {}", "cp --target=/var {}", "cp -at /var {}", "cp -t/var {}",

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Literal
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number, PublicWords
 from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_by_itself
-from executor_permissions.judge.files._findings import Finding, finding_of, may_be_worse, softened, worse
+from executor_permissions.judge.files._findings import Finding, finding_of, may_be_worse, possible, softened, worse
 from executor_permissions.judge.files._operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
 from executor_permissions.judge.files._search import Searches
 from executor_permissions.judge.files._unpacked import kept_in
-from executor_permissions.judge.files._unseen import given_unseen, may_be_opened, patterns_of
+from executor_permissions.judge.files._unseen import given_unseen, may_be_given, may_be_opened, patterns_of, there
 from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.paths._globbed import WILDCARD
 from executor_permissions.judge.paths._overlap import may_meet
@@ -141,9 +141,7 @@ class Operands:
 
     def _kept(self, does: Literal["read", "write"]) -> Found | None:
         """A file that no program may read, and that is there, as far as is looked; or one that none may write."""
-        roots = (one for one in self._rules.roots.values() if one.kept == does)
-        there = (one for one in roots if does == "write" or self._links.exists(one.path))
-        return next(chain(self._rules.globs(does), there), None)
+        return next(chain(self._rules.globs(does), there(self._rules, self._links, does)), None)
 
     def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
         """Whether the name of a file that is listed, or that a glob becomes, may be an option that names another."""
@@ -195,11 +193,12 @@ class Operands:
     def _unsettled(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
         """A target of which the shell works out a part."""
         yield from self._somewhere(text, writes=writes)
-        try:
-            for one in may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes):
-                yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
-        except UnclearPathError as error:
-            yield Finding("maybe", str(error))
+        yield from possible(may_be_opened(text, folder, self._rules, self._links, self._home, writes=writes))
+
+    def _partly_known(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
+        """The same of an operand; of one of which nothing is written out, `fed` says whether it is a file."""
+        yield from self._somewhere(text)
+        yield from possible(may_be_given(text, folder, self._rules, self._links, self._home, writes=writes))
 
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
         if len(word) > LONGEST_PATH and type(word) is str:
@@ -219,7 +218,7 @@ class Operands:
                     if effect.moves or not self._is_usual([text], folder):
                         yield from self._path(text, folder, program, effect)
                 else:
-                    yield from self._somewhere(text)
+                    yield from self._partly_known(text, folder, writes=not effect.reads(word))
 
     def _are_usual(self, words: list[str], folders: Folders) -> bool:
         """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from executor_permissions.judge.paths._paths import UnclearPathError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from executor_permissions.judge.rules._file_rules import Found
 
 Verdict = Literal["deny", "maybe", "ask"]
@@ -32,6 +36,15 @@ def finding_of(one: Found, path: str, program: str) -> Finding:
     if one.kept == "read":
         return Finding("deny", f"{path} is kept from every program by the rule {one.rule!r}", one.rule)
     return Finding("maybe" if one.kept == "write" else "ask", f"{path} is blacklisted for other tools", one.rule)
+
+
+def possible(found: Iterator[Found]) -> Iterator[Finding]:
+    """What is to be said of a file that may be one of those *found*; where a path is not clear, that."""
+    try:
+        for one in found:
+            yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
+    except UnclearPathError as error:
+        yield Finding("maybe", str(error))
 
 
 def may_be_worse(finding: Finding | None) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
@@ -13,6 +14,7 @@ from executor_permissions.judge.bash._words import DEFINITE, REST, program_of
 from executor_permissions.judge.options import walk
 from executor_permissions.judge.paths._globs import Wildcard
 from executor_permissions.judge.paths._overlap import may_meet
+from executor_permissions.judge.paths._paths import LONGEST_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
     from executor_permissions.judge.paths._links import Links
     from executor_permissions.judge.rules._file_rules import FileRules, Found
 
-_WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{[^{}]*\}")
+_WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{(?:[^{}.,]|\.(?!\.))*+[.,][^{}]*+\}")
 _MARK = "\0"  # in no word of a command
 _DEEPEST_BRACES = 6
+_OF_A_TEXT = re.compile(r"[\s=:]")  # "fix $x", VERSION=$v, image:$tag; what is behind a sign is looked at by itself
+_READ_AND_WRITTEN: tuple[Literal["read"], Literal["write"]] = ("read", "write")
 # They tell of files what they are, and not what is in them.
 _TELLING = frozenset("ls stat wc du df file tree realpath readlink cksum md5sum sha1sum sha256sum sha512sum".split())
 # With such an option they take the names of files from their input, or from a list.
@@ -127,21 +131,47 @@ def may_be_opened(
     text: str, folder: str, rules: FileRules, links: Links, home: str, *, writes: bool
 ) -> Iterator[Found]:
     """The rules about the file that a redirection to *text*, of which the shell works out a part, may open."""
-    pattern = _pattern(text)
-    kept: Literal["read", "write"] = "write" if writes else "read"
-    roots = [one for one in rules.roots.values() if one.kept == kept and (writes or links.exists(one.path))]
-    globs = rules.globs(kept)
-    if has_open_name(text) or (writes and pattern[:1] == "*"):
-        yield from (*roots, *globs)
+    if has_open_name(text) or (writes and _pattern(text)[:1] == "*"):
+        kept: Literal["read", "write"] = "write" if writes else "read"
+        yield from (*there(rules, links, kept), *rules.globs(kept))
+    else:
+        yield from _may_be_named(text, folder, rules, links, home, writes=writes, deeper=True)
+
+
+def may_be_given(text: str, folder: str, rules: FileRules, links: Links, home: str, *, writes: bool) -> Iterator[Found]:
+    """The rules about the file that *text*, an operand, may be; not where nothing of its name is written out."""
+    if len(text) > LONGEST_PATH or has_open_name(text) or _OF_A_TEXT.search(_pattern(text).rpartition("/")[2]):
         return
-    fixed, _, rest = (home + pattern[1:] if pattern[:2] == "~/" else pattern).partition("*")
+    yield from _may_be_named(text, folder, rules, links, home, writes=writes, deeper=False)
+
+
+def _may_be_named(
+    text: str, folder: str, rules: FileRules, links: Links, home: str, *, writes: bool, deeper: bool
+) -> Iterator[Found]:
+    """The same by what is written out of *text*; *deeper*: what is worked out may hold slashes."""
+    pattern = _pattern(text)
+    fixed, star, rest = (home + pattern[1:] if pattern[:2] == "~/" else pattern).partition("*")
     if folder == ANYWHERE and fixed[:1] != "/":
         return
     start, _, name = os.path.join(folder, fixed).rpartition("/")
     begin = f"{links.real(start or '/', folder or None).rstrip('/')}/{name}"
-    whole = Wildcard((begin, *rest.split("*")))
-    for one in roots:
-        above = one.path.startswith(begin) and one.rule.endswith("/")  # what is worked out may hold slashes
-        if above or begin.startswith(f"{one.path}/") or whole.fits(one.path):
+    whole = Wildcard((begin, *rest.split("*"))) if star else Wildcard((begin,))
+    kinds = _READ_AND_WRITTEN[: 1 + writes]
+    for one in rules.roots.values():
+        if one.kept in kinds:
+            above = one.path.startswith(begin) and one.rule.endswith("/") and (deeper or rest[:1] == "/")
+            fits = above or begin.startswith(f"{one.path}/") or whole.fits(one.path)
+            if fits and _is_there(one, links):
+                yield one
+    for one in chain.from_iterable(map(rules.globs, kinds)):
+        if may_meet(f"{begin}{star}{rest}", one.path, dots=True):
             yield one
-    yield from (one for one in globs if may_meet(f"{begin}*{rest}", one.path, dots=True))
+
+
+def there(rules: FileRules, links: Links, kept: Literal["read", "write"]) -> list[Found]:
+    """The files and folders that are kept from *kept*; from reading those that are there."""
+    return [one for one in rules.roots.values() if one.kept == kept and _is_there(one, links)]
+
+
+def _is_there(one: Found, links: Links) -> bool:
+    return one.kept == "write" or links.exists(one.path)
