@@ -112,7 +112,8 @@ class Opened:
         target = redirect.target
         text = f"{redirect.operator} {target}"
         if redirect.is_text:
-            return Part(text, "ask", None, "the text that it looks at is only known when it runs", "default")
+            does = "shows" if redirect.operator == "set -x" else "looks at"
+            return Part(text, "ask", None, f"the text that it {does} is only known when it runs", "default")
         if type(target) is not str or not target:
             found = self._operands.target(target, folders, writes=redirect.writes)
             why = "where it redirects to is only known when it runs"

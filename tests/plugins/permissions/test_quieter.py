@@ -249,6 +249,31 @@ TESTS_OF_MORE = (
 )  # fmt: skip
 
 
+SHOWN = (
+    '{}; [ -n "$X" ]', "{}; x=$X", "{}; ls; x=${{X:-a}}", '{}; [[ -z "$X" ]] && ls', '{{ {}; }}; [ -n "$X" ]',
+    'for i in a b; do [ -n "$X" ]; {}; done', 'x=$X; {}; [ -n "$x" ]', 'if ls; then {}; fi; test -z "$X"',
+    '({}; [ -n "$X" ])', '[ -n "$X" ] && {}; x=$X', "{}; x=$(x=$X; ls)",
+)  # fmt: skip
+NOT_SHOWN = (
+    '[ -n "$X" ]; {}', "x=$X; {}; ls", '({}); [ -n "$X" ]', "{}; x=a; ls $x", "{}; x=$(ls); ls",
+    'ls | {{ {}; }}; [ -n "$X" ]', "{}; for x in $X; do ls; done",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", ["set -x", "set -ex", "set -euxo pipefail", "set -o xtrace", "s=set; $s -x"])
+def test_what_a_shell_that_shows_its_commands_would_show_of_a_variable_is_asked_about(tmp_path, setting):
+    """Only bash's own ``for`` is shown as it is written."""
+    patterns = ["[ *", "test *", "[[ *", "ls *", "set -x", "set -ex", "set -euxo pipefail", "set -o xtrace"]
+    rules = {"whitelist": {"patterns": patterns}}
+    policy = Policy.from_dict(rules, project_root=tmp_path.resolve(), home=tmp_path / "home")
+
+    def verdict(command):
+        return policy.decide("runCommand", {"command": command}).verdict
+
+    assert not_all(verdict, (form.format(setting) for form in SHOWN), "asked") == set()
+    assert not_all(verdict, (form.format(setting) for form in NOT_SHOWN), "allow") == set()
+
+
 def test_whether_a_variable_is_set_may_be_looked_at_and_nothing_else_of_it(verdict):
     forms = ("{}", "if {}; then echo x; fi", "{} && ls || pwd")
     assert not_all(verdict, (f.format(one) for f, one in product(forms, TESTS_OF_WHETHER_SET)), "allow") == set()

@@ -51,6 +51,7 @@ class State(NamedTuple):
         variables: Those that the script has set.
         wild: Whether something may have set any variable at all.
         altering: Whether a variable may become another value than it is given, or be another: ``declare -l x``.
+        traced: Whether it may print each command before it runs that, with its words: ``set -x``.
     """
 
     folders: Folders
@@ -58,6 +59,7 @@ class State(NamedTuple):
     variables: Mapping[str, Values]
     wild: bool = False
     altering: bool = False
+    traced: bool = False
 
     def lookup(self, name: str, home: str) -> Values:
         """What the variable *name* may hold."""
@@ -85,11 +87,11 @@ class State(NamedTuple):
         variables = {name: values for name, values in self.variables.items() if name != "PWD"}
         variables["OLDPWD"] = self.printed_folders()
         visited = _bounded(self.visited | folders)
-        return State(_bounded(folders), visited, variables, self.wild, self.altering)
+        return State(_bounded(folders), visited, variables, self.wild, self.altering, self.traced)
 
     def lost(self) -> State:
         """The same after something that may do anything to a shell."""
-        return State(self.folders | {ANYWHERE}, self.visited | {ANYWHERE}, {}, wild=True, altering=True)
+        return State(self.folders | {ANYWHERE}, self.visited | {ANYWHERE}, {}, wild=True, altering=True, traced=True)
 
     def printed_folders(self) -> Values:
         """What ``pwd`` may print."""
@@ -105,7 +107,8 @@ def joined(one: State | None, other: State | None) -> State | None:
         names = {*one.variables, *other.variables}
         variables = {name: _either(one.variables.get(name), other.variables.get(name), name) for name in names}
     folders, visited = _bounded(one.folders | other.folders), _bounded(one.visited | other.visited)
-    return State(folders, visited, variables, one.wild or other.wild, one.altering or other.altering)
+    wild, altering = one.wild or other.wild, one.altering or other.altering
+    return State(folders, visited, variables, wild, altering, one.traced or other.traced)
 
 
 def _bounded(folders: Folders) -> Folders:

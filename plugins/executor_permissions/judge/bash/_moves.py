@@ -28,6 +28,7 @@ OWN_VARIABLE = re.compile(
 REACHING_ALL = frozenset(". source eval trap enable".split())  # they run a text in this shell
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 READ_VALUES = frozenset("-d -i -n -N -p -t -u".split())
+_TRACING = re.compile(r"-[a-z]*x|xtrace\Z", re.IGNORECASE)
 _STATUS = re.compile(r"[0-9]{1,3}\Z")
 _FOLDER_VARIABLES = frozenset({"CDPATH", "HOME", "OLDPWD", "PWD"})
 
@@ -187,8 +188,10 @@ class Builtins:
         return Ends(state.lost(), state.lost())
 
     def _set(self, words: list[str], _command: Command, state: State) -> Ends:
-        plain = all(type(word) is str and word != "posix" for word in words)
-        return Ends(state, state) if plain else Ends(state.lost(), state.lost())
+        if not all(type(word) is str and word != "posix" for word in words):
+            return Ends(state.lost(), state.lost())
+        after = state._replace(traced=True) if any(map(_TRACING.match, words)) else state
+        return Ends(after, after)
 
     def _shopt(self, words: list[str], _command: Command, state: State) -> Ends:
         plain = all(type(word) is str and word not in ("lastpipe", "cdable_vars") for word in words)

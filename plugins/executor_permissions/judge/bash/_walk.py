@@ -316,6 +316,8 @@ class _Walker:
         """One way in which *command* may come out; its words are filled in."""
         command.words, command.program = words, program_of(words)
         command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
+        if state.traced and Unknown in {*map(type, words), *(type(value) for _, all_ in assigned for value in all_)}:
+            command.redirects = [*command.redirects, Redirect("set -x", Unknown(command.text))]
         if words:
             if self._loops:
                 self._leaves_loop(words, state)

@@ -89,16 +89,17 @@ def program_of(words: list[str]) -> str | None:
     return first if "/" not in first else first.rpartition("/")[2] or first
 
 
-_TEXTS = frozenset({"<<<", "case"})
+_TEXTS = frozenset({"<<<", "case", "set -x"})
 
 
 @dataclass(slots=True)
 class Redirect:
     """
-    One redirection to or from a file; or a text, known to the running shell alone, that something is made to look at.
+    One redirection to or from a file; or a text, known to the running shell alone, that something is made to look at,
+    or that the shell shows.
 
     Attributes:
-        operator: ``>``, ``>>``, ``<``, ``&>`` …; for a text ``<<<`` or ``case``, as it is written in front of it.
+        operator: ``>``, ``>>``, ``<``, ``&>`` …; for a text ``<<<``, ``case`` or ``set -x``, as in front of it.
         target: The file, or the text as written.
     """
 
