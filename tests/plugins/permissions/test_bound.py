@@ -66,6 +66,10 @@ CALLS = [
     ("mine", {"at": ["sub", "notes.txt"]}, {swapped, folder_swapped}),
     ("mcp__a__copy", {"source": "notes.txt", "target": "new.txt"}, {swapped}),
     ("runCommand", {"command": "cat $x > notes.txt"}, {swapped}),
+    ("runCommand", {"command": "touch {notes,other}.txt"}, {swapped}),
+    ("runCommand", {"command": "touch {sub/{a,b},n}.txt"}, {folder_swapped}),
+    ("runCommand", {"command": "touch n{,otes.txt}"}, {swapped}),
+    ("runCommand", {"command": "mytool --out={notes,$x}.txt"}, {swapped}),
 ]
 
 
@@ -77,6 +81,14 @@ def test_a_call_that_means_another_file_by_now_is_asked_about(judge, here, tool,
     change(here)
     expected = "user_denied" if change in concerned or change is elsewhere else "grant"
     assert judge(tool, arguments, project="other" if change is elsewhere else "proj") == expected
+
+
+def test_a_rule_for_a_script_with_a_list_in_braces_is_about_the_files_of_then(judge, here):
+    call = {"command": "bash -c 'touch {notes,other}.txt'"}
+    assert judge("runCommand", call, "always user") == "grant"
+    assert judge("runCommand", call) == "grant"
+    swapped(here)
+    assert judge("runCommand", call) == "user_denied"
 
 
 def test_what_names_no_file_is_remembered_wherever_one_is(judge, here):

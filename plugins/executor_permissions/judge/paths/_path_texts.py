@@ -48,13 +48,13 @@ def spellings(text: str) -> list[str]:
     for one in list(found):
         found[unquote(one)] = None
     for one in list(found):
-        found.update(dict.fromkeys(_expanded(one)))
+        found.update(dict.fromkeys(expanded(one)))
     if _SECOND.search(text):
         found.update(dict.fromkeys(_BETWEEN.split(text)))
     return [one for one in found if one]
 
 
-def _expanded(text: str) -> Iterable[str]:
+def expanded(text: str) -> Iterable[str]:
     """*text* with its braces expanded, as far as that is not beyond all use."""
     waiting = [text]
     for _ in range(_MAX_STEPS):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from executor_permissions.judge.paths._path_texts import expanded
 from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _JOINTS = re.compile(r"[\s;&|<>()'\"`=@:,{}]+")
+_APART = re.compile(r"[\s;&|<>()'\"`]+")  # what parts words, and no path of a list in braces
 _GLUED = re.compile(r"-[A-Za-z](?=[^-])")  # an option whose value is right behind it: -oout/a, -Iout
 _MOST_WORDS = 200  # of a line; of a longer one the first
 _MOST_FOLDERS = 10
@@ -28,7 +31,7 @@ def through_links(
         folders: Absolute, without links.
         real: Where an absolute path leads.
     """
-    pieces = {piece for word in words for piece in (word, *_JOINTS.split(word))}
+    pieces = {piece for word in words for piece in (word, *_pieces(word))}
     pieces.update([piece[2:] for piece in pieces if _GLUED.match(piece)])
     texts = {piece for piece in pieces if piece and len(piece) < LONGEST_PATH}
     return frozenset(found for folder in folders if folder for text in texts for found in _followed(text, folder, real))
@@ -44,9 +47,18 @@ def _followed(text: str, folder: str, real: Callable[[str], str]) -> Iterator[tu
         yield text, end
 
 
+def _pieces(text: str) -> Iterator[str]:
+    """What may be files in *text*: what stands between its joints, also once lists in braces are what they become."""
+    yield from _JOINTS.split(text)
+    for part in _APART.split(text) if "{" in text else ():
+        if "{" in part:
+            for one in expanded(part):
+                yield from _JOINTS.split(one)
+
+
 def words_of_line(line: str) -> list[str]:
     """What may be files in a line that is remembered as a whole, whatever its grammar."""
-    return [word for word in _JOINTS.split(line)[:_MOST_WORDS] if word]
+    return [word for word in islice(dict.fromkeys(_pieces(line)), _MOST_WORDS) if word]
 
 
 def folders_of_line(words: Iterable[str], base: str) -> list[str]:
