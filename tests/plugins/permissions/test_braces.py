@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from executor_permissions.judge.bash._braces import listed
+from executor_permissions.judge.bash._expand import Expander
 from executor_permissions.judge.bash._shell import read
 from executor_permissions.judge.bash._words import Glob, PublicWords
 
@@ -44,6 +45,28 @@ def test_a_list_of_many_words_is_not_known():
     assert listed("{a,b}" * 6) is None
     (command,) = read("ls " + "{a,b}" * 6, "/home/me").commands
     assert type(command.words[1]) is PublicWords
+
+
+def test_of_long_words_only_a_few_are_made():
+    assert listed("x" * 5000 + "{a,b}") is not None
+    assert listed("x" * 1000 + "{a,b}{c,d}") is not None
+    assert listed("x" * 5000 + "{a,b}{c,d}") is None
+
+
+def test_words_of_what_changes_no_shell_are_made_once_however_often_its_loop_is_gone_round(monkeypatch):
+    made = []
+    original = Expander.commands
+
+    def commands(self, words, state, *, few):
+        made.append(words)
+        return original(self, words, state, few=few)
+
+    monkeypatch.setattr(Expander, "commands", commands)
+    begins, ends = "for x in a b; do for y in c d; do " * 5, "; done; done" * 5
+    assert len(read(f"{begins}{'; '.join(['cat $x$y {a,b}'] * 100)}{ends}", "/home/me").commands) > 100
+    assert len(made) == 100
+    read(f"{begins}cd $x; read x{ends}", "/home/me")
+    assert len(made) > 102
 
 
 @pytest.mark.skipif(BASH is None, reason="needs bash to compare with")

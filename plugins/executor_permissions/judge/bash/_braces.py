@@ -9,6 +9,7 @@ _PLAIN = "A-Za-z0-9_./*?@%+=:-"  # nothing that quotes, or that names a variable
 _LISTS = re.compile(rf"(?:[,{_PLAIN}]|\{{[{_PLAIN}]*(?:,[{_PLAIN}]*)+\}})+\Z")
 _BRACE = re.compile(r"[{}]")
 _MOST = 32  # words that one becomes, before they count as not known
+_LONGEST = 4096  # characters that they have together, unless they are no more than twice as long as what is written
 
 
 def listed(written: str) -> list[str] | None:
@@ -25,7 +26,7 @@ def listed(written: str) -> list[str] | None:
     count = 1
     for piece in pieces:
         count *= len(piece)
-        if count > _MOST:
+        if count > _MOST or count * len(written) > max(_LONGEST, 2 * len(written)):
             return None
     words = ["".join(chosen) for chosen in product(*pieces)]
     return words if all(words) else None

@@ -290,3 +290,5 @@ FOLLOWED: dict[str, Callable[[Builtins, list[str], Command, State], Ends]] = {
     "wait": Builtins._wait,
     **dict.fromkeys(REACHING_ALL, Builtins._reaches_all),
 }
+# What begins with any other word leaves the shell that runs it as it was.
+CHANGING = frozenset({*FOLLOWED, "break", "builtin", "command", "continue", "exec"})

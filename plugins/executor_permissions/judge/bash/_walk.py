@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge.bash._expand import Expander, Folders, State, Values, bounded, joined, number_of
 from executor_permissions.judge.bash._input import NO_INPUT, Input, piped, shared
-from executor_permissions.judge.bash._moves import OWN_VARIABLE, Builtins, Ends, Surroundings
+from executor_permissions.judge.bash._moves import CHANGING, OWN_VARIABLE, Builtins, Ends, Surroundings
 from executor_permissions.judge.bash._syntax import Simple
 from executor_permissions.judge.bash._words import (
     NO_FILES,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.paths._links import Links
 
 _MAX_LOOKS = 2000  # simple commands looked at again and again until a loop is understood
-_MANY_STEPS = 400  # from here on a command that may come out in several ways is one step
+_MANY_STEPS = 250  # from here on a command that may come out in several ways is one step
 _WRITES = attrgetter("writes")
 
 
@@ -235,7 +235,8 @@ class _Walker:
         head, ends, left = self._settled(node, head, values, source)
         if not self._looking:
             ends, left = self._round(node, head, values, source)
-        return self._after(node, head, ends, left)
+        after = joined(head, left) if node.kind == "for" else joined(ends.ok, left) or head
+        return Ends(after, after)
 
     def _settled(
         self, node: Compound, head: State, values: Values | None, source: Input
@@ -268,10 +269,6 @@ class _Walker:
         left = joined(self._loops.pop(), joined(body.ok, body.failed))
         return Ends(leaves, leaves), left
 
-    def _after(self, node: Compound, head: State, ends: Ends, left: State | None) -> Ends:
-        after = joined(head, left) if node.kind == "for" else joined(ends.ok, left) or head
-        return Ends(after, after)
-
     def _goes_over(self, node: Compound, state: State) -> Values:
         """What the variable of ``for`` is set to, one by one."""
         if node.words is None:
@@ -290,6 +287,8 @@ class _Walker:
     def _simple(self, node: Simple, state: State, source: Input) -> Ends:
         if self._looking:
             self._looks += 1
+            if node.words and (node.words[0].literal or "cd") not in CHANGING:
+                return Ends(state, state)  # what its other words are is nothing to the loop
         self._input = shared(source)
         source = source if source.source else self._own_input
         command = Command([], self._written(node), None, None, source.source, source.body, source.files)
