@@ -426,6 +426,27 @@ def test_a_kept_file_may_be_the_value_of_the_last_of_several_options_in_a_word(r
     assert policy.decide("runCommand", {"command": command.replace(".env", "a.py")}).verdict == "allow"
 
 
+CLUSTERS = [
+    "date -{}f.env",
+    "grep -{}f.env x",
+    "foo -{}f.env",
+    "env foo -{}f./.env",
+    "find . -exec date -{}f.env \\;",
+    "sort -{}T.env",
+]
+
+
+@pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"patterns": ["date *", "grep *", "foo *", "sort *"]}}])  # fmt: skip
+@pytest.mark.parametrize("letters", ["u", "ru" * 10, "u" * 200, "u" * 300, "u" * 5000])
+def test_a_kept_file_is_found_behind_however_many_options_stand_in_its_word(root, rules, letters):
+    """``date -uuuuuuuuuuuuf.env`` tells what is in it."""
+    policy = Policy.from_dict({**ENV, **rules}, project_root=root, home=root.parent / "home")
+    decisions = [policy.decide("runCommand", {"command": one.format(letters)}) for one in CLUSTERS]
+    assert [one.verdict for one in decisions if not one.needs_person and one.verdict != "deny"] == []
+    other = f"foo -{letters[:200]}o a.py"
+    assert policy.decide("runCommand", {"command": other}).verdict == "allow"
+
+
 @pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])
 def test_a_kept_file_is_not_shown_by_who_is_given_names_that_only_the_shell_knows(root, rules):
     (root / ".env").write_text("KEY=1\n")

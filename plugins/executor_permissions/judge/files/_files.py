@@ -201,9 +201,12 @@ class Operands:
         yield from possible(may_be_given(text, folder, self._rules, self._links, self._home, writes=writes))
 
     def _word(self, word: str, program: str, folders: Folders, effect: Effect) -> Iterator[Finding]:
-        if len(word) > LONGEST_PATH and type(word) is str:
+        try:
+            texts = candidates(word, self._rules)
+        except UnclearPathError as error:
+            yield Finding("maybe", str(error))
             return
-        for text in candidates(word, self._rules):
+        for text in texts:
             for folder in folders:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
@@ -225,8 +228,11 @@ class Operands:
         if not KNOWN.issuperset(map(type, words)) or max(map(len, words), default=0) > LONGEST_PATH:
             return False
         texts = list(filter(WHOLE.match, words))
-        for word in filterfalse(SETTLED.match, words) if len(texts) < len(words) else ():
-            texts.extend(candidates(word, self._rules))
+        try:
+            for word in filterfalse(SETTLED.match, words) if len(texts) < len(words) else ():
+                texts.extend(candidates(word, self._rules))
+        except UnclearPathError:
+            return False
         looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
         if looks > _MOST_LOOKS:
             return False
@@ -235,8 +241,6 @@ class Operands:
                 return False
         self._looks = looks
         return True
-
-    # One path.
 
     def _path(self, text: str, folder: str, program: str, effect: Effect) -> Iterable[Finding]:
         try:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from executor_permissions.judge.bash._words import Unknown
 from executor_permissions.judge.files._search import CHOOSING
 from executor_permissions.judge.options._programs import AWKS, GREPS
+from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 Role = Literal["path", "maybe"]
 
-_LONGEST_CLUSTER = 12  # characters of several options in one word
-_ENDS = [slice(at, None) for at in range(_LONGEST_CLUSTER)]
+_SHORT_CLUSTER = 12  # characters of several options in one word, whatever they are
+_MOST_LETTERS = 250  # of options in one word
+_LETTERS = re.compile(r"-[A-Za-z0-9]*")
+_ENDS = [slice(at, None) for at in range(_MOST_LETTERS + 2)]
 _NOTHING = frozenset({""})
 _MOST_PIECES = 40  # of one word that may be paths
 _PARTING = re.compile(r"[=:,@]")
@@ -76,7 +79,18 @@ def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
 
 
 def candidates(word: str, rules: FileRules) -> Iterable[str]:
-    """What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``."""
+    """
+    What of a word may be a path: all of it, an option's value, what is behind ``=``, ``:``, ``,`` or ``@``.
+
+    Raises:
+        UnclearPathError: It may be more options than are looked at, and a path behind them.
+    """
+    if len(word) > _MOST_LETTERS:
+        letters = _LETTERS.match(word)
+        if letters is not None and letters.end() > _MOST_LETTERS:
+            raise UnclearPathError(f"it has more than {_MOST_LETTERS} options in one word")
+        if len(word) > LONGEST_PATH and type(word) is str:
+            return ()
     found = _candidates(word, rules)
     if ":" not in word and "%" not in word:
         return found  # as of nearly every word
@@ -113,7 +127,9 @@ def _candidates(word: str, rules: FileRules) -> Iterable[str]:
 def _ends(word: str, rules: FileRules) -> set[str]:
     """What the value of an option that is attached to it may be: of the last of several in one word, too."""
     found = {word[2:]}
-    ends = [*map(word.__getitem__, _ENDS[3 : len(word)])]
+    letters = _LETTERS.match(word)
+    last = max(_SHORT_CLUSTER, letters.end() + 1 if letters is not None else 0)
+    ends = [*map(word.__getitem__, _ENDS[3 : min(last, len(word))])]
     if "/" in word or not rules.is_plain("/".join(ends)):
         found.update(end for end in ends if "/" in end or not rules.is_plain(end))
     return found - _NOTHING
