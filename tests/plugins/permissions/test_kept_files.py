@@ -447,6 +447,26 @@ def test_a_kept_file_is_found_behind_however_many_options_stand_in_its_word(root
     assert policy.decide("runCommand", {"command": other}).verdict == "allow"
 
 
+MANY = [
+    "cat {} .env",
+    "ls {}; cat .env",
+    "cat .env; ls {}",
+    "ls {} && cat keys/a.pem",
+    "for f in {}; do ls $f; done; ls {}; cat src/.env",
+    "touch {} x.lock",
+]
+
+
+@pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"patterns": ["cat *", "ls *", "touch *"]}}])  # fmt: skip
+@pytest.mark.parametrize("names", [" ".join(["a*.py"] * 60), " ".join(f"a{n}*.py" for n in range(60)), " ".join(f"a{n}" for n in range(1200))])  # fmt: skip
+def test_a_kept_file_among_more_than_are_looked_at_is_for_a_person_to_allow(root, rules, names):
+    kept = {"readFile": {"path": ["**/.env", "**/*.pem"]}, "writeFile": {"path": ["**/*.lock"]}}
+    rules = {**rules, "blacklist": {"arguments": kept}}
+    policy = Policy.from_dict(rules, project_root=root, home=root.parent / "home")
+    decisions = {text: policy.decide("runCommand", {"command": text.format(*[names] * 2)}) for text in MANY}
+    assert [text for text, one in decisions.items() if not one.needs_person and one.verdict != "deny"] == []
+
+
 @pytest.mark.parametrize("rules", [{"defaultPolicy": "allow"}, {"whitelist": {"tools": ["runCommand"]}}])
 def test_a_kept_file_is_not_shown_by_who_is_given_names_that_only_the_shell_knows(root, rules):
     (root / ".env").write_text("KEY=1\n")

@@ -213,7 +213,7 @@ class Operands:
                     continue
                 self._looks += (1 + len(self._rules.patterns)) * (2 if effect.moves else 1)  # what is in it, too
                 if self._looks > _MOST_LOOKS:
-                    yield Finding("ask", "it names more files than are looked at")
+                    yield Finding("maybe", "it names more files than are looked at")
                     return
                 if type(word) is Glob:
                     yield from self._glob(text, folder, program, effect)
@@ -349,7 +349,7 @@ class Operands:
         for pattern in patterns:
             self._looks += _LOOKS_OF_A_GLOB
             if self._looks > _MOST_LOOKS:
-                yield Finding("ask", "its patterns may be more files than are looked at")
+                yield Finding("maybe", "its patterns may be more files than are looked at")
                 return
             for one in self._rules.may_become(pattern):
                 if one.kept != "write" or not effect.reads(text):
