@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from executor import TaskStatus, ToolCall, ToolExecutor
+from executor import TaskStatus, ToolCall, ToolExecutor, current_call
 from executor.testing import Recorder
 
 SECONDS = 30.0
@@ -66,6 +66,9 @@ def pieces(args):
 def reads(args):
     return [sys.stdin.read(), subprocess.run(["cat"], capture_output=True).stdout.decode()]
 
+def where(path: str):
+    return str(current_call().resolve_path(path))
+
 class MuteError(Exception):
     def __str__(self):
         raise ValueError("no words")
@@ -100,6 +103,25 @@ def test_typed_and_async_functions_work_as_in_a_thread(executor, tools):
     assert executor.execute("typed", {"number": 3}) == (True, [3, False])
     assert executor.execute("typed", {"number": "x"})[0] is False
     assert executor.execute("later") == (True, "later")
+
+
+def test_a_path_means_there_what_it_was_judged_to_be(executor, tools, tmp_path, monkeypatch):
+    class Swapping:
+        def check_permission(self, name, args, context, call_id):
+            judged.append(str(current_call().resolve_path(args["path"])))
+            link.unlink()
+            link.symlink_to("secret")
+            monkeypatch.chdir(tmp_path / "elsewhere")
+            return True, {}
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    link, judged = tmp_path / "elsewhere" / "link", []
+    link.symlink_to("harmless")
+    register(executor, tools.where, folder="elsewhere")
+    executor.set_permission_plugin(Swapping())
+    assert executor.execute("where", {"path": "link"})[1] == judged[0] == str(tmp_path / "elsewhere" / "harmless")
+    assert executor.execute("where", {"path": "a"})[1] == str(tmp_path / "elsewhere" / "elsewhere" / "a")
 
 
 def test_a_tool_and_what_it_starts_have_nothing_to_read(executor, tools):

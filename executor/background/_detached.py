@@ -31,6 +31,7 @@ from executor.values import Tool, ToolCall
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from executor.calls._places import Places
     from executor.registry._recipe import Recipe
     from executor.registry._registry import PluginRegistry
     from executor.run._backends import Prepared
@@ -89,6 +90,7 @@ class Order:
         function: (module, qualified name) of that one's function, or None.
         tasks: Folder, host and output cap of the manager of tasks.
         confine: The profile of the box that it is to run in, or None.
+        places: Where it is at work, as far as it was judged.
         extras: What may come along, each pickled by itself: ``permission``, ``context``, ``ledger``.
     """
 
@@ -100,6 +102,7 @@ class Order:
     tasks: tuple[str, str, int]
     options: Mapping[str, Any]
     confine: Profile | None
+    places: Places | None
     extras: Mapping[str, bytes]
 
     def brought(self, name: str) -> Any:
@@ -158,6 +161,7 @@ def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
         _place(caller.tasks, entry.name),
         caller.options,
         prepared.call.confine,
+        prepared.call.places,
         _extras(caller, entry.name),
     )
 

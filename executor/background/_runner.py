@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from executor.background._detached import Order, find, impossible
 from executor.calls._current import current_call
+from executor.calls._state import current
 from executor.errors import ExecutionError, ExecutorUnavailableError, ToolExecutorError
 from executor.registry._registry import PluginRegistry
 from executor.tasks._durable import Durable
@@ -26,6 +27,7 @@ from executor.values import Decision, Tool, ToolCall, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from executor.calls._places import Places
     from executor.permission._plugin import PermissionPlugin
     from executor.protocols import Ledger
     from executor.values import TaskInfo, ToolResult
@@ -50,20 +52,26 @@ class JudgedCall:
     Calls that its tool makes are judged by *plugin*, or denied where there is none.
     """
 
-    def __init__(self, call: ToolCall, plugin: PermissionPlugin | None, confine: Profile | None) -> None:
+    def __init__(
+        self, call: ToolCall, plugin: PermissionPlugin | None, confine: Profile | None, places: Places | None = None
+    ) -> None:
         self._call = call
+        self._places = places
         self._plugin = plugin
         reason = "it was allowed before it was detached"
         self._allowed = Decision("allow", reason, "detached", confine=confine)
 
     def _is_it(self, call: ToolCall) -> bool:
-        current = current_call()
+        made = current_call()
         same = (call.name, call.arguments) == (self._call.name, self._call.arguments)
-        return same and current is not None and current.depth == 0
+        return same and made is not None and made.depth == 0
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
         """The first step."""
         if self._is_it(call):
+            state = current.get()
+            if state is not None and self._places is not None:
+                state.places = self._places  # what was judged is what its tool opens, and where it starts
             return self._allowed
         if self._plugin is None:
             reason = "a detached call may make no others: the permission plugin that would judge them cannot be pickled"
@@ -97,8 +105,8 @@ class RestOfLedger:
 
     def record(self, stage: str, payload: Mapping[str, Any]) -> None:
         """Record what is not recorded yet."""
-        current = current_call()
-        if stage == "task-end" or current is None or current.depth > 0:
+        made = current_call()
+        if stage == "task-end" or made is None or made.depth > 0:
             self._ledger.record(stage, payload)
 
 
@@ -171,7 +179,7 @@ def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager)
     executor = make(
         RestOfLedger(ledger) if ledger is not None else None,
         registry=registry,
-        permission_plugin=JudgedCall(order.call, order.brought("permission"), order.confine),
+        permission_plugin=JudgedCall(order.call, order.brought("permission"), order.confine, order.places),
         permission_context=order.brought("context"),
         tasks=tasks,
         **order.options,

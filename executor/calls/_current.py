@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from executor._deprecated import warn_deprecated
 from executor._json import shown_arguments
 from executor.calls._apart import Rehearsal
 from executor.calls._clock import standing_still
+from executor.calls._places import Places
 from executor.calls._state import NO_NOTES, CallState, current
 from executor.calls._terminal import offer
 from executor.calls._token import CancelToken, of_call
@@ -32,14 +34,20 @@ def token_of(call: CallState) -> CancelToken:
     return call.token  # type: ignore[no-any-return]  # the state knows nothing of its views
 
 
+def places_of(call: CallState) -> Places:
+    """Where *call* is at work."""
+    if call.places is None:
+        call.places = Places()
+    return call.places
+
+
 class CurrentCall:
     """The call that the running code belongs to; from `current_call`."""
 
-    __slots__ = ("_paths", "_state")
+    __slots__ = ("_state",)
 
     def __init__(self, state: CallState) -> None:
         self._state = state
-        self._paths: dict[tuple[str, str, bool], Path] | None = None
 
     @property
     def id(self) -> str:
@@ -187,24 +195,28 @@ class CurrentCall:
         """
         return self._state.on_cancel(fn)
 
+    @property
+    def folder(self) -> str:
+        """
+        Where relative paths of its arguments start, and a command that it runs: the tool's `folder`, or the working
+        folder. It stays the same, also when the process goes elsewhere after the call was judged.
+
+        Raises FileNotFoundError where the working folder is gone.
+        """
+        return places_of(self._state).folder(self._state.tool)
+
     def resolve_path(self, path: str, *, base: str | Path | None = None, entry: bool = False) -> Path:
         """
         `executor.paths.resolve` (or `resolve_entry`), answered once for each call: what the gate judged is what the
         tool opens, also when a link was put there in between. Raises as they do.
 
         Args:
-            base: What a relative path is relative to; by default the tool's `folder`, if it has one.
+            base: What a relative path is relative to; by default `folder`.
         """
-        from executor import paths  # with pathlib behind it, 4 ms
-
-        if base is None and self._state.tool is not None:
-            base = self._state.tool.folder
-        key = (path, str(base), entry)
-        if self._paths is None:
-            self._paths = {}
-        if key not in self._paths:
-            self._paths[key] = (paths.resolve_entry if entry else paths.resolve)(path, base=base)
-        return self._paths[key]
+        places = places_of(self._state)
+        if os.path.isabs(os.path.expanduser(path)):  # noqa: PTH111, PTH117 -- text, and pathlib is slower
+            base = "/"  # whatever it is said to be relative to: the tool and the gate may say that in two ways
+        return places.resolve(path, str(self.folder if base is None else base), entry=entry)
 
     def run_in_thread(self, fn: Callable[[], object]) -> threading.Thread:
         """Run *fn* on a new daemon thread that belongs to this call; other threads of a tool see no call."""

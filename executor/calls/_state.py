@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from executor.calls._clock import Clock
     from executor.calls._host import Host
+    from executor.calls._places import Places
     from executor.calls._until import Turn
     from executor.errors import ToolError
     from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
@@ -244,6 +245,7 @@ class CallState:
         secrets: What a person has told its tool alone.
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
         confine: The profile of the box that it is to run in, once the gate has allowed it; None for no box.
+        places: Where it is at work, once somebody has asked.
         deadline: Monotonic time at which it is given up, or None.
         clock: Whether its time stands still, once a person was asked something in it.
         reached: The last progress, or None.
@@ -269,6 +271,7 @@ class CallState:
     secrets: tuple[str, ...] = ()
     permission: Mapping[str, Any] | None = None
     confine: Profile | None = None
+    places: Places | None = None
     deadline: float | None = None
     clock: Clock | None = None
     reached: Progress | None = None

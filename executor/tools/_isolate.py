@@ -18,7 +18,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from executor.calls._current import CurrentCall, current_call
+from executor.calls._current import CurrentCall, current_call, places_of
+from executor.calls._places import Places
+from executor.calls._state import current
 from executor.errors import ToolFailedError
 from executor.interpreter import WITHOUT, interpreter
 from executor.tools._frames import read, write
@@ -27,6 +29,7 @@ from executor.values._profile import Profile
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from executor.calls._state import CallState
     from executor.confine import Boxed
     from executor.values._profile import ProfileName
 
@@ -65,7 +68,7 @@ def isolated(fn: Callable[..., Any], confine: ProfileName | None = None) -> Call
     def handler(arguments: dict[str, Any]) -> Any:
         call = current_call()
         expected = call.expect_process_group() if call is not None else {}
-        child = _Child(fn, arguments, _profile(confine, call), expected)
+        child = _Child(fn, arguments, _at(current.get()), _profile(confine, call), expected)
         try:
             if call is not None:
                 call.add_process_group(child.pid, expected)
@@ -89,6 +92,13 @@ def _profile(confine: ProfileName | None, call: CurrentCall | None) -> Profile |
     return Profile(confine, os.path.realpath(os.curdir))
 
 
+def _at(call: CallState | None) -> tuple[str | None, Places]:
+    """The tool's folder, and where *call* is at work, as far as it was judged: what its process goes by as well."""
+    if call is None:
+        return None, Places()
+    return call.tool.folder if call.tool is not None else None, places_of(call)
+
+
 def _found(fn: Callable[..., Any]) -> list[str]:
     """Where its module was found: some hosts (Celery) have that folder on the path only while they import."""
     top = sys.modules.get((fn.__module__ or "").partition(".")[0])
@@ -104,7 +114,12 @@ class _Child:
     """The process of one call. `kill` may be called from any thread."""
 
     def __init__(
-        self, fn: Callable[..., Any], arguments: dict[str, Any], profile: Profile | None, marks: Mapping[str, str]
+        self,
+        fn: Callable[..., Any],
+        arguments: dict[str, Any],
+        at: tuple[str | None, Places],
+        profile: Profile | None,
+        marks: Mapping[str, str],
     ) -> None:
         path = [os.path.abspath(folder) for folder in (*sys.path, *_found(fn))]  # noqa: PTH100 -- "" is the working folder
         python = interpreter()
@@ -123,7 +138,7 @@ class _Child:
         self.pid = self._process.pid
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended already; `follow` says how
-            write(self._process.stdin, (fn, arguments))
+            write(self._process.stdin, (fn, arguments, *at))
 
     def follow(self, call: CurrentCall | None) -> Any:
         """What the tool returns. Raises what it raised, or ToolFailedError."""

@@ -16,9 +16,12 @@ from executor.calls._state import CallState, current
 from executor.errors import ToolError, ToolFailedError
 from executor.tools._frames import packed, read, send
 from executor.tools._make import make_tool, prepare
+from executor.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from executor.calls._places import Places
 
 
 class _Lines:
@@ -67,7 +70,15 @@ def _taken_from_stdin() -> BinaryIO:
     return source
 
 
-def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lines, source: BinaryIO) -> Any:
+def _carry_out(
+    fn: Callable[..., Any],
+    arguments: dict[str, Any],
+    folder: str | None,
+    places: Places,
+    *,
+    lines: _Lines,
+    source: BinaryIO,
+) -> Any:
     threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     handler = prepare(make_tool("isolated", fn)).handler
     assert handler is not None
@@ -79,6 +90,7 @@ def _carry_out(fn: Callable[..., Any], arguments: dict[str, Any], *, lines: _Lin
         lambda text: lines.send("emit", text),
         lambda *reached: lines.send("progress", *reached),
     )
+    call.tool, call.places = Tool("isolated", folder=folder), places
     current.set(call)
     value = handler(arguments)
     if hasattr(value, "__await__"):

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from executor.errors import ConfinementError
+from executor_permissions.ask._caller import folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from executor import Decision, Tool, ToolCall
+    from executor import CurrentCall, Decision, Tool, ToolCall
     from executor.confine import Profile, ProfileName
     from executor_permissions.store._grants import GrantView
     from executor_permissions.store._load import Policy
@@ -24,9 +25,14 @@ _UNHELD = "the rule {!r} may be about more files than can be looked for, and a b
 
 
 def boxed_call(
-    decision: Decision, policy: Policy, call: ToolCall, tool: Tool | None, view: GrantView | None
+    decision: Decision,
+    policy: Policy,
+    call: ToolCall,
+    current: CurrentCall | None,
+    tool: Tool | None,
+    view: GrantView | None,
 ) -> Decision:
-    """`boxed` for a *call* of *tool*, as far as it is known, which was judged with *view*."""
+    """`boxed` for a *call* of *tool*, as far as it is known, which was judged with *view*, and is made by *current*."""
     name = call.name
     if tool is not None and not (tool.argument_kinds or tool.confine or policy.is_shell_tool(name)):
         return decision  # by far the most tools; the same as below, for a part of the time
@@ -38,6 +44,7 @@ def boxed_call(
         own=tool.confine if tool is not None else None,
         granted=view.profiles(decision) if view is not None else None,
         arguments=call.arguments,
+        start=folder_of(current, tool),
     )
 
 
@@ -50,6 +57,7 @@ def boxed(
     own: ProfileName | None = None,
     granted: Mapping[str, ProfileName | None] | None = None,
     arguments: object = None,
+    start: str = "",
 ) -> Decision:
     """
     *decision* with the profile of the box that its call is to run in, unless a person allows it.
@@ -61,14 +69,15 @@ def boxed(
         kinds: What its arguments mean, as far as the tool says.
         own: The box that the tool itself names.
         granted: By rule, the boxes of the grants that it rests on.
-        arguments: Of the call: they may name the folder that it starts in.
+        arguments: Of the call: they may name the folder that it starts in …
+        start: … from this one on.
     """
     if decision.verdict == "deny":
         return decision
     if own is not None:
         choice = policy.boxes.named(own)
     elif policy.is_shell_tool(name, kinds):
-        choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments))
+        choice = policy.boxes.choose(decision.parts, granted or {}, _folder(arguments, start))
     else:
         return decision
     profile = choice.profile
@@ -105,13 +114,13 @@ def kept_boxes(
     return boxes
 
 
-def _folder(arguments: object) -> str | None:
-    """Where a call with these arguments starts, or None if it has not said."""
+def _folder(arguments: object, start: str) -> str | None:
+    """Where a call with these arguments starts, which paths begin at *start*; None if it has none."""
     told = arguments if isinstance(arguments, dict) else {}
     from executor_permissions.judge._shell_calls import is_folder  # with what judges commands
 
     named = [value for name, value in told.items() if isinstance(value, str) and is_folder(name)]
-    return os.path.join(os.getcwd(), *named) if arguments is not None else None  # noqa: PTH109, PTH118 -- as judged
+    return os.path.join(os.getcwd(), start, *named) if arguments is not None else None  # noqa: PTH109, PTH118 -- as judged
 
 
 def _problem(profile: Profile) -> str | None:

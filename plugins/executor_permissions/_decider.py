@@ -119,7 +119,7 @@ class Decider:
                 info_of(call.name, current, tool),
                 grants=view,
             )
-        decision = boxed_call(decision, policy, about_of(call), tool, view)
+        decision = boxed_call(decision, policy, about_of(call), current, tool, view)
         if decision.verdict == "ask":
             return replace(decision, details=Judged(self._own), maybe_denied=needs_person(decision, policy))
         counted = view.counted(decision) if view is not None else ()

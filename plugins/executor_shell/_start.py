@@ -10,7 +10,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from executor import paths
 from executor.errors import ToolFailedError
 from executor_shell._group import CREATION_FLAGS, OWN_SESSION
 
@@ -60,21 +59,23 @@ class Request:
 
 def folder_of(cwd: str | None, call: CurrentCall | None) -> str | None:
     """
-    The folder that *cwd* means: that which was judged, whatever the links on the way to it are by now.
+    The folder that *cwd* means, or the working folder: that which was judged, whatever the links on the way to it are
+    by now, and wherever this process has gone since.
 
     Raises:
         ToolFailedError: There is another one in its place.
     """
-    if cwd is None or call is None:
+    if call is None:
         return cwd
     try:
-        folder = call.resolve_path(cwd)
-        same = paths.resolve(str(folder)) == folder
+        folder = call.folder if cwd is None else str(call.resolve_path(cwd))
+        same = os.path.realpath(folder) == folder
     except (OSError, ValueError):
         return cwd  # there is no such folder, as is said where it is to run
     if not same:
-        raise ToolFailedError(f"The working folder {cwd!r} has become another one since it was judged: call it again")
-    return str(folder)
+        told = folder if cwd is None else cwd
+        raise ToolFailedError(f"The working folder {told!r} has become another one since it was judged: call it again")
+    return folder
 
 
 class Started(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 
@@ -28,6 +29,7 @@ class Call:
         self.expect_process_group = dict
         self.add_process_group = lambda *_: None
         self.resolve_path = paths.resolve
+        self.folder = os.getcwd()
         self.heard = ""
 
     def emit(self, text):

@@ -17,7 +17,17 @@ from pathlib import Path
 
 import pytest
 
-from executor import Decision, JsonLinesLedger, PluginRegistry, TaskManager, TaskStatus, ToolCall, ToolExecutor, Verdict
+from executor import (
+    Decision,
+    JsonLinesLedger,
+    PluginRegistry,
+    TaskManager,
+    TaskStatus,
+    ToolCall,
+    ToolExecutor,
+    Verdict,
+    current_call,
+)
 from executor.approval import Surface
 from executor.errors import (
     ExecutionError,
@@ -57,6 +67,10 @@ def long(folder: str) -> str:
 @tool(description="by its decorated name")
 def named(number: int) -> int:
     return number + 1
+
+
+def where(path: str):
+    return str(current_call().resolve_path(path))
 
 
 def inner(args):
@@ -185,6 +199,26 @@ def test_a_host_that_is_started_again_is_woken_and_told_when_a_task_that_it_had_
     assert ended.wait(SECONDS)
     again.close()
     assert (told, others) == ([(task_id, TaskStatus.COMPLETED)], [])
+
+
+def test_a_path_means_there_what_it_was_judged_to_be(tools, tasks, tmp_path, monkeypatch):
+    class Swapping:
+        def decide(self, call, context):
+            judged = current_call().resolve_path(call.arguments["path"])
+            assert judged == tmp_path / "harmless"
+            (tmp_path / "link").unlink()
+            (tmp_path / "link").symlink_to("secret")
+            monkeypatch.chdir("/")
+            return Decision("allow")
+
+        def ask(self, call, decision, context):
+            raise AssertionError
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("harmless")
+    with ToolExecutor(tasks=tasks, permission_plugin=Swapping()) as executor:
+        executor.register("where", tools.where)
+        assert value_of(tasks, executor.detach(ToolCall("1", "where", {"path": "link"}))) == str(tmp_path / "harmless")
 
 
 def test_a_decorated_function_is_found_by_its_name(tools, tasks):

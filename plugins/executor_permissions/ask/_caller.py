@@ -42,11 +42,11 @@ def info_of(name: str, call: CurrentCall | None, tool: Tool | None) -> CallInfo:
         FileNotFoundError: The working folder is no more.
     """
     if tool is None:
-        return CallInfo(_folder_of(None))
+        return CallInfo(folder_of(call, None))
     # What a server says about its own tools is not to be trusted.
     read_only = not name.startswith("mcp__") and bool(tool.annotations and tool.annotations.read_only)
     return CallInfo(
-        _folder_of(tool),
+        folder_of(call, tool),
         tool.argument_kinds,
         read_only,
         call.resolve_path if call is not None else None,
@@ -54,9 +54,16 @@ def info_of(name: str, call: CurrentCall | None, tool: Tool | None) -> CallInfo:
     )
 
 
-def _folder_of(tool: Tool | None) -> str:
-    """Where relative paths of a call start: in the working folder, or in that of the server which has the tool."""
+def folder_of(call: CurrentCall | None, tool: Tool | None) -> str:
+    """
+    Where relative paths of *call*, one of *tool*, start: in the working folder, or in that of the server which has it.
+
+    Raises:
+        FileNotFoundError: The working folder is no more.
+    """
     try:
+        if call is not None and tool is not None:
+            return call.folder
         here = os.getcwd()  # noqa: PTH109 -- of many judgements
     except FileNotFoundError as error:  # its own words name no folder, and nobody would know what to do
         words = "the working folder of this program was removed: start it again in one that is there"

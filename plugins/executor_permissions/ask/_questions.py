@@ -373,8 +373,10 @@ class Questions:
         if decision.verdict == "allow":  # the files that its paths mean by now, and also those that will be opened
             decision = asked.decided_again(policy, view, asked.info.resolve)
         granted, about = view.profiles(decision), asked.about
-        kinds = asked.info.kinds
-        decision = boxed(decision, policy, about.name, kinds=kinds, granted=granted, arguments=about.arguments)
+        kinds, start = asked.info.kinds, asked.info.cwd or ""
+        decision = boxed(
+            decision, policy, about.name, kinds=kinds, granted=granted, arguments=about.arguments, start=start
+        )
         if decision.verdict == "ask" or (decision.verdict == "deny" and decision.method == "default"):
             return None
         if decision.verdict == "deny":

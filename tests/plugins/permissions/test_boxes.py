@@ -558,6 +558,7 @@ def test_credentials_go_to_what_path_finds_outside_of_the_project_and_in_no_repo
     (project / "made" / ".git").mkdir(parents=True)
     monkeypatch.chdir(project)
     assert (there(), there(cwd="made"), there(cwd=str(project / "made"))) == (True, False, False)
+    assert not boxed(decision, policy, "runCommand", arguments={}, start=str(project / "made")).confine.credentials
     usual = os.environ["PATH"]
     monkeypatch.setenv("PATH", f"{project}/bin:{usual}")
     assert there()

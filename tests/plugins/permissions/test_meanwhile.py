@@ -91,6 +91,26 @@ def test_a_command_runs_in_the_folder_that_was_judged_or_not_at_all(executor, de
     assert not (project / "other/ran").exists()
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_command_runs_in_the_working_folder_that_was_judged_wherever_the_process_is_by_now(
+    executor, desk, tmp_path, monkeypatch, replaced
+):
+    running = executor.submit(ToolCall("1", "runCommand", {"argv": ["touch", "ran"]}))
+    _, say = desk.shown.get(timeout=WAITED)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    if replaced:
+        (tmp_path / "project").rename(tmp_path / "away")
+        (tmp_path / "project").symlink_to("other")
+    assert say("yes")
+    result = running.result(WAITED)
+    if replaced:
+        assert "has become another one since it was judged" in result.error
+    else:
+        assert (tmp_path / "project/ran").exists()
+    assert not (tmp_path / "other/ran").exists()
+
+
 def test_what_is_forbidden_meanwhile_is_not_run_by_an_edit_that_changes_nothing(executor, plugin, desk):
     call = executor.submit(ToolCall("1", "other", {"a": 1}))
     _, say = desk.shown.get(timeout=WAITED)

@@ -57,6 +57,7 @@ class Call:
         self.emit = listener
         self.on_cancel = self.token.on_cancel
         self.resolve_path = paths.resolve
+        self.folder = os.getcwd()
         self.groups = []
         self.expect_process_group = dict
         self.add_process_group = lambda pid, _: self.groups.append(pid)

@@ -23,6 +23,7 @@ command, started = sys.argv[1], threading.Event()
 class Call:
     cancelled = False
     confine = None
+    folder = "/"
     @property
     def view(self):
         return self
