@@ -269,3 +269,21 @@ def test_what_submodules_track_is_shown_as_well(repository, tmp_path, deep):
     git(repository / place, "add", "-f", "key")
     assert asked(repository, commands, rules) == asked(repository, commands, wild) == commands
     assert asked(repository, ["git grep --recurse-submodules x -- src"], rules) == []
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_LITERAL_PATHSPECS"])
+def test_what_git_shows_is_asked_about_where_the_environment_sends_it_to_what_was_not_looked_at(
+    repository, monkeypatch, name
+):
+    shown = [
+        "git diff",
+        "git log -p",
+        "git show HEAD:src/a.py",
+        "git diff -- . ':!.env' ':!keys'",
+        "cd src && git show",
+    ]
+    assert asked(repository, shown) == []
+    monkeypatch.setenv(name, str(repository.parent))
+    assert asked(repository, shown) == shown
+    assert asked(repository, ["git log", "git status -s", "git diff --stat"]) == []
+    assert asked(repository, shown, {"whitelist": {"patterns": ["git *", "cd *"]}}) == []

@@ -29,7 +29,7 @@ from executor_permissions.judge.git._shows import (
     takes_along,
     writes_the_index,
 )
-from executor_permissions.judge.git._work_tree import work_tree_of
+from executor_permissions.judge.git._work_tree import sent_elsewhere, work_tree_of
 from executor_permissions.judge.options import kind_of
 from executor_permissions.judge.paths._paths import Place, UnclearPathError, under
 
@@ -189,8 +189,9 @@ class TrackedFiles:
     def _reached(self, words: list[str], lead: int, folder: str) -> tuple[str, str | None] | None:
         base = self._links.real(_base(words, lead, folder), folder)
         top = work_tree_of(base, self._links)
-        if top is None:
-            return None
+        beyond = self._beyond(base, top)
+        if beyond is not None or top is None:
+            return beyond
         sub = words[lead:]
         given = objects_given_names(sub)
         if given != [] and not shows_content(sub) and _are_commits(top, given):
@@ -208,6 +209,16 @@ class TrackedFiles:
                 hint = "" if about.whatever else f": ':!{name}' at its end leaves that out"
                 return f"it may {does} {name}, which a rule denies{hint}", one.rule
         return None
+
+    def _beyond(self, base: str, top: str | None) -> tuple[str, str | None] | None:
+        """Why nobody can tell what git shows: the environment sends it elsewhere."""
+        self._links.looked_beyond = True  # the environment is in no key of what is kept
+        name = sent_elsewhere()
+        if name is None:
+            return None
+        trees = {base, top or base, self._links.real(os.path.join(base, os.environ.get("GIT_WORK_TREE", "")), base)}
+        kept = [*self._rules.globs("read"), *(one for tree in trees for one in self._rules.below(tree, "read"))]
+        return (f"{name} is set, so that git may show what a rule denies", kept[0].rule) if kept else None
 
     def _about(self, words: list[str], lead: int, base: str, top: str) -> _About:
         """What the words of a command of git say about the files that it is about."""

@@ -3,6 +3,7 @@
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ _WITHOUT_FILES = frozenset(
 _WITHOUT_TREE = _WITHOUT_FILES - frozenset(
     "status diff add commit describe grep ls-files diff-index diff-files fetch remote push".split()
 )
+_ELSEWHERE = frozenset(
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES".split()
+)
+_PATHSPECS = re.compile(r"GIT_[A-Z]+_PATHSPECS\Z")
 _INTO_REPOSITORIES = re.compile("--submodule|--recurse-submodules")
 
 
@@ -33,6 +38,14 @@ def work_tree_of(folder: str, links: Links) -> str | None:
             return None
         folder = folder.rpartition("/")[0]
     return folder
+
+
+def sent_elsewhere() -> str | None:
+    """
+    The variable of the environment by which git takes another repository, index or work tree than it finds by itself,
+    or reads paths in another way; None if there is none. A hook of git's that runs us sets some: see git(1).
+    """
+    return next((name for name in os.environ if name in _ELSEWHERE or _PATHSPECS.match(name)), None)
 
 
 def puts_files_of_commits(words: Sequence[str]) -> bool:
