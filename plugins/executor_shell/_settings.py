@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,8 @@ from executor.ownfolders import own_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The shells that read a line as it is judged, and no other way: for zsh "=rm" is a program, and "$x:r" no text.
+_READ = re.compile(r"(?:ba|da|a|)sh[-\d.]*(?:\.exe)?\Z|busybox[-\w.]*\Z")
 MAX_OUTPUT = 1024 * 1024  # bytes of one stream in one result: more is no use to a model, and costs memory twice
 
 
@@ -24,7 +27,7 @@ class Settings(NamedTuple):
         threshold: Seconds after which a command goes to the background; None never.
         max_output: Bytes of each stream in a result, unless the call says otherwise.
         output_dir: Folder for output that is longer; None for the user's state folder.
-        shell: The program that runs command lines, called with ``-c``; None for bash, or sh where there is none.
+        shell: The bash, dash or sh that runs command lines, called with ``-c``; None for bash, or sh where there is none.
     """
 
     threshold: float | None = 10.0
@@ -96,4 +99,7 @@ def _shell(value: object) -> str | None:
     path = Path(value) if isinstance(value, str | Path) else None
     if path is None or not path.is_absolute() or not path.is_file() or not os.access(path, os.X_OK):
         raise ValueError(f"executor_shell: shell is {value!r}: give the full path of a shell, such as /bin/sh")
+    if not _READ.match(path.name) or not _READ.match(path.resolve().name):
+        told = "lines are judged as bash and dash read them: give the full path of bash, dash or sh"
+        raise ValueError(f"executor_shell: shell is {value!r}: {told}, and have that run the other: zsh -c '…'")
     return str(path)

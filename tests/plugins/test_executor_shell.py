@@ -139,6 +139,25 @@ class TestConfiguration:
             plugin.executor_configure(config)
         assert registered(plugin)["runCommand"]["auto_background"] == 10.0
 
+    @pytest.mark.parametrize(
+        ("names", "fits"),
+        [("zsh", False), ("fish", False), ("ksh93", False), ("python3", False), ("sh zsh", False), ("zsh bash", False),
+         ("a folder/bash", True), ("bash-5.2", True), ("sh busybox", True), ("ash", True), ("dash", True)],
+    )  # fmt: skip
+    def test_only_a_shell_whose_lines_are_judged_as_it_reads_them_is_taken(self, names, fits, tmp_path):
+        *links, last = names.split(" ") if "/" not in names else [names]
+        program = tmp_path / last
+        program.parent.mkdir(exist_ok=True)
+        program.touch(mode=0o755)
+        for name in links:
+            (tmp_path / name).symlink_to(program)
+        given = str(tmp_path / (links[0] if links else last))
+        if fits:
+            assert Settings.of({"shell": given}).shell == given
+            return
+        with pytest.raises(ValueError, match="lines are judged as bash and dash read them"):
+            Settings.of({"shell": given})
+
     def test_the_configured_shell_runs_the_lines(self):
         plugin = ShellPlugin()
         plugin.executor_configure({"shell": "/bin/sh"})
