@@ -27,7 +27,7 @@ class Settings(NamedTuple):
         threshold: Seconds after which a command goes to the background; None never.
         max_output: Bytes of each stream in a result, unless the call says otherwise.
         output_dir: Folder for output that is longer; None for the user's state folder.
-        shell: The bash, dash or sh that runs command lines, called with ``-c``; None for bash, or sh where there is none.
+        shell: The bash, dash or sh that runs command lines, with ``-c``; None for bash, or sh where there is none.
     """
 
     threshold: float | None = 10.0

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from executor import CurrentCall
     from executor.confine import Box, Profile
 
+# By them bash reads a line otherwise than it is judged: names with a dot for "*", a variable's name for a folder.
+_READING = frozenset({"BASHOPTS", "SHELLOPTS", "GLOBIGNORE"})
 # Said of a moment, and not of a program.
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, getattr(errno, "ETOOMANYREFS", errno.EAGAIN))
 
@@ -50,6 +52,11 @@ class Request:
     folder: Callable[[], Path]
     confine: Profile | None = None
     terminal: bool = False
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """What of this process's environment is not for it, unless the call says so."""
+        return _READING & os.environ.keys() - self.env.keys() if isinstance(self.told, str) else frozenset()
 
     @property
     def name(self) -> str:
@@ -170,10 +177,10 @@ def _on_terminal(request: Request, marks: Mapping[str, str], terminal: int) -> S
     more, program = {"TERM": TERM, **request.env}, request.program
     _check(program[0], more, request.cwd)  # what stands before it would start, and only then fail
     if request.confine is None:
-        return _Free(subprocess.Popen([*python(LEAD), *program], env=_with({**more, **marks}), **how))
+        return _Free(subprocess.Popen([*python(LEAD), *program], env=_with({**more, **marks}, request.dropped), **how))
     from executor import confine
 
-    env = {**os.environ, **more}
+    env = _environment(more, request.dropped)
     front, inner = python(LEAD), python(FOREGROUND)
     return confine.start(request.confine, program, env=env, marks=marks, front=front, inner=inner, **how)
 
@@ -191,21 +198,26 @@ def _started(request: Request, marks: Mapping[str, str]) -> Started:
     how = _how(request, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     program, profile = request.program, request.confine
     if profile is None:
-        env = _with({**request.env, **marks})
+        env = _with({**request.env, **marks}, request.dropped)
         return _Free(subprocess.Popen(program, shell=isinstance(program, str), env=env, **how))
     from executor import confine
 
     if isinstance(program, str):  # Windows, where there are no boxes: this says so, or refuses
         box = confine.box_of(profile)
         return _Free(subprocess.Popen(program, shell=True, env=_with(request.env), **how), box)  # noqa: S602 -- the gate has judged it
-    env = {**os.environ, **request.env} if request.env else None
+    env = _environment(request.env, request.dropped)
     return confine.start(profile, program, env=env, marks=marks, **how)
 
 
-def _with(more: Mapping[str, str]) -> Mapping[Any, Any] | None:
-    """This process's environment and *more*; None for no more."""
-    if not more:
+def _environment(more: Mapping[str, str], dropped: frozenset[str]) -> dict[str, str] | None:
+    """This process's environment without what is *dropped*, and *more*; None for all of it and no more."""
+    if not more and not dropped:
         return None
-    if sys.platform == "win32":
-        return {**os.environ, **more}
+    return {name: os.environ[name] for name in os.environ.keys() - dropped} | dict(more)
+
+
+def _with(more: Mapping[str, str], dropped: frozenset[str] = frozenset()) -> Mapping[Any, Any] | None:
+    """The same, for a process in no box."""
+    if sys.platform == "win32" or dropped or not more:
+        return _environment(more, dropped)
     return {**os.environb, **{os.fsencode(name): os.fsencode(more[name]) for name in more}}  # not decoded for nothing

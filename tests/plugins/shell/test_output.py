@@ -49,6 +49,18 @@ class TestResult:
         result = run("read -r _ _ _ _ group session _ < /proc/$$/stat; echo $((group == $$)) $((session == $$))")
         assert result["stdout"] == "1 1\n"
 
+    def test_no_option_of_the_shells_is_inherited_by_which_it_reads_another_line(self, run, monkeypatch, tmp_path):
+        (tmp_path / ".hidden").touch()
+        (tmp_path / "shown").touch()
+        for name, value in (
+            ("BASHOPTS", "dotglob:nocaseglob"),
+            ("SHELLOPTS", "noglob:keyword"),
+            ("GLOBIGNORE", "shown"),
+        ):
+            monkeypatch.setenv(name, value)
+        assert run("echo * ?HIDDEN", cwd=str(tmp_path))["stdout"] == "shown ?HIDDEN\n"
+        assert run(argv=["printenv", "GLOBIGNORE"])["stdout"] == "shown\n"
+
     def test_environment_is_added_to_the_inherited_one(self, run, monkeypatch):
         monkeypatch.setenv("INHERITED", "a")
         monkeypatch.setenv("CHANGED", "b")
