@@ -570,3 +570,20 @@ def test_a_link_that_leads_to_itself_does_not_keep_the_policy_from_being_loaded(
     (tmp_path / ".env").write_text("SECRET\n")
     (tmp_path / "src").unlink()
     assert verdicts() == ["deny", "allow"]
+
+
+@pytest.mark.parametrize(
+    "settings", ["--hidden", "# mine\n--smart-case\n\n  --glob=.env", "--no-ignore", "-uu", "", None]
+)
+def test_rg_searches_what_the_file_of_its_settings_says(root, monkeypatch, settings):
+    searching = ["rg SECRET", "cd src && rg SECRET ..", "timeout 5 rg -i SECRET"]
+    others = ["rg --no-config SECRET", "rg SECRET src", "grep SECRET a.py"]
+    assert allowed(root, [*searching, *others]) == [*searching, *others]
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(root.parent / "ripgreprc"))
+    (root.parent / "ripgreprc").write_text("--smart-case\n--max-columns=150\n")
+    assert allowed(root, [*searching, *others]) == [*searching, *others]
+    if settings is None:
+        (root.parent / "ripgreprc").unlink()
+    else:
+        (root.parent / "ripgreprc").write_text(settings)
+    assert allowed(root, [*searching, *others]) == others

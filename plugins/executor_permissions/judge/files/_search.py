@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import Glob, program_of
+from executor_permissions.judge.files._rg_settings import is_configured, with_settings
 from executor_permissions.judge.files._shows import SHOWING, shown_by
 from executor_permissions.judge.git._ignore_files import is_shown
 from executor_permissions.judge.git._shows import operands, sub_command_at
@@ -75,6 +76,9 @@ class Searches:
 
         ``maybe`` if a rule denies it, ``ask`` if it is only known to be secret.
         """
+        if is_configured(program_of(words)):
+            self._links.looked_beyond = True
+            words = with_settings(words)
         search = _Search.of(words)
         if search is None:
             return None
