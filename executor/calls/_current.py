@@ -36,9 +36,10 @@ def token_of(call: CallState) -> CancelToken:
 
 def places_of(call: CallState) -> Places:
     """Where *call* is at work."""
-    if call.places is None:
-        call.places = Places()
-    return call.places
+    places: Places | None = call.places
+    if places is None:
+        places = call.places = Places()
+    return places
 
 
 class CurrentCall:

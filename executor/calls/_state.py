@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from executor._log import warn
 from executor.calls._terminal import awaited_at
-from executor.errors import ToolCancelledError
+from executor.errors import ToolCancelledError, ToolError
 from executor.threads._beside import beside
 from executor.threads._fork import fork_safe
 from executor.values._output import OutputChunk
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from executor.calls._clock import Clock
     from executor.calls._host import Host
-    from executor.calls._places import Places
     from executor.calls._until import Turn
-    from executor.errors import ToolError
     from executor.values import Progress, ProgressCallback, Tool, ToolOutputCallback
     from executor.values._profile import Profile
     from executor.values._retry import RetryConfig
@@ -245,7 +243,6 @@ class CallState:
         secrets: What a person has told its tool alone.
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
         confine: The profile of the box that it is to run in, once the gate has allowed it; None for no box.
-        places: Where it is at work, once somebody has asked.
         deadline: Monotonic time at which it is given up, or None.
         clock: Whether its time stands still, once a person was asked something in it.
         reached: The last progress, or None.
@@ -261,7 +258,7 @@ class CallState:
         listener, on_progress: Told of output and of progress; None once the call has been answered.
         sink: Keeps its output as well, or None.
         parent_link, cancel_link: By which it is stopped together with the call around it, or by its caller's token.
-        token: The `CancelToken` of this call, once somebody has asked for it.
+        token, places: The `CancelToken` of this call, and the `Places` where it is at work, once somebody has asked.
         view: The `CurrentCall` of this call, once somebody has asked for it, until the call is over.
     """
 
@@ -271,7 +268,6 @@ class CallState:
     secrets: tuple[str, ...] = ()
     permission: Mapping[str, Any] | None = None
     confine: Profile | None = None
-    places: Places | None = None
     deadline: float | None = None
     clock: Clock | None = None
     reached: Progress | None = None
@@ -280,6 +276,7 @@ class CallState:
     blocking = True
     spawn: Spawn | None = None
     token: Any = None
+    places: Any = None
     teller = 0
     given_up = False
     turn: Turn | None = None
