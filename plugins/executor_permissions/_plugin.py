@@ -48,7 +48,7 @@ class PermissionPlugin:
         channel_type: Where people are asked: console, callback, queue, file, webhook, none; beats the file's.
         policy: A `Policy`, or the content of a file, instead of a file.
         project_root: Default: the nearest folder upwards that looks like a project.
-        home: What ``~`` stands for.
+        home: What ``~`` stands for in the policy, and in commands beside what ``HOME`` says.
         channel: A `Channel`, or a function ``fn(approval) -> answer``; beats *channel_type*.
         state_dir: Where lasting grants are kept.
         terminal: Whether the plugin may ask on this process's terminal. If not, what would be asked there is asked on

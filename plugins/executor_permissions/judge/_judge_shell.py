@@ -23,6 +23,7 @@ from executor_permissions.judge._shell_scope import Outcome, Rules, Session
 from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
 from executor_permissions.judge._why import HANDING_ON, not_spelled_out
 from executor_permissions.judge.bash import _broad, _shell
+from executor_permissions.judge.bash._expand import homes
 from executor_permissions.judge.bash._words import Command, Reading
 from executor_permissions.judge.files._effects import affects_by_itself
 from executor_permissions.judge.files._files import Operands
@@ -170,12 +171,13 @@ class ShellJudge:
 
     def _steps(self, script: Script, text: str) -> list[Step]:
         """The commands of *text*, with the folders they may run in."""
-        folders = self._folders
-        steps = self.rules.known.steps.get((text, folders))
+        folders, known = self._folders, self.rules.known.steps
+        key = text, folders, homes(self.rules.home)
+        steps = known.get(key)
         if steps is None:
             steps, lasting = self._runs.walked(script, text, folders)
             if lasting:
-                self.rules.known.steps.keep((text, folders), steps, len(text))
+                known.keep(key, steps, len(text))
         return steps
 
     def _unread(self, text: str, why: str) -> Outcome:

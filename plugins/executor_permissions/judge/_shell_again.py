@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._judge_shell import ShellJudge
+from executor_permissions.judge.bash._expand import homes
 from executor_permissions.judge.bash._moves import names_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Judging:
         """Judge a command as a shell would be given it."""
         known = self._rules.known
         folders, search = self._start(text)
-        key = text, self._cwd, self._moved, folders, search, self._links.folders
+        key = text, self._cwd, self._moved, folders, search, self._links.folders, homes(self._rules.home)
         answered = bool(self._session) and any(self._session.values())  # people's answers come and go
         outcome = known.outcome(key) if not answered else None
         if outcome is None:

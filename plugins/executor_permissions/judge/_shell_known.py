@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from executor_permissions.judge._shell_rules import Judged
     from executor_permissions.judge._shell_scope import Outcome
-    from executor_permissions.judge.bash._expand import Folders
+    from executor_permissions.judge.bash._expand import Folders, Values
     from executor_permissions.judge.bash._walk import Step
     from executor_permissions.judge.paths._links import Seen
 
@@ -48,7 +48,7 @@ class Known:
 
     def __init__(self) -> None:
         self.judged: Memory[object, Judged] = Memory()
-        self.steps: Memory[tuple[str, Folders], list[Step]] = Memory()
+        self.steps: Memory[tuple[str, Folders, Values], list[Step]] = Memory()
         self.outcomes: Memory[tuple[object, ...], tuple[Outcome, Seen]] = Memory()
 
     def outcome(self, key: tuple[object, ...]) -> Outcome | None:

@@ -1060,6 +1060,7 @@ def test_a_stored_grant_of_an_older_version_is_read(tmp_path, project):
 def test_the_line_that_is_advised_of_a_refusal_lets_the_command_do_it(chosen, programs, project, monkeypatch, command):
     name = command.split()[0]
     monkeypatch.setenv("PATH", str(programs(project.parent / "bin", name)))
+    monkeypatch.setenv("HOME", str(project.parent / "home"))
     said = f"{name}: cannot write '/etc/x1': Read-only file system\n"
     told = refusal(Profile("project", str(project)), Box("project", "landlock"), command, str(project), said)
     line = re.search(r"add (\".*\") to 'open'", told)[1]

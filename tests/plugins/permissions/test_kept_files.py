@@ -587,3 +587,20 @@ def test_rg_searches_what_the_file_of_its_settings_says(root, monkeypatch, setti
     else:
         (root.parent / "ripgreprc").write_text(settings)
     assert allowed(root, [*searching, *others]) == others
+
+
+def test_the_home_folder_of_a_command_is_what_its_environment_says_and_what_the_policy_says(root, monkeypatch):
+    commands = ["cp ~/x o", "cp $HOME/x o", "cd && cp x /tmp/o", "cd ~; cp x /tmp/o"]
+    policy = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": [f"{root.parent}/real/x"]}}}}
+    made = Policy.from_dict(policy, project_root=root, home=root.parent / "home")
+
+    def verdicts():
+        return {made.decide("runCommand", {"command": text}).verdict for text in commands}
+
+    monkeypatch.setenv("HOME", str(root.parent / "other"))
+    assert "deny" not in verdicts()
+    monkeypatch.setenv("HOME", str(root.parent / "real"))  # later, too
+    assert verdicts() == {"deny"}
+    (root.parent / "named").symlink_to("real")
+    monkeypatch.setenv("HOME", str(root.parent / "named"))
+    assert verdicts() == {"deny"}

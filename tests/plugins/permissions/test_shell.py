@@ -164,7 +164,8 @@ WORDS = [
 ]  # fmt: skip
 
 
-def test_words_become_what_bash_makes_of_them_or_are_unknown():
+def test_words_become_what_bash_makes_of_them_or_are_unknown(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
     assert [(text, kinds(text)) for text, _ in WORDS] == WORDS
 
 

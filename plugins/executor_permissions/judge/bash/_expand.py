@@ -7,6 +7,7 @@ Known are the variables that the same script has set, and the folder it is in; a
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
+import os
 import re
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -69,7 +70,7 @@ class State(NamedTuple):
         if self.wild:
             return (Unknown(f"${name}"),)
         if name == "HOME":
-            return (home,)
+            return homes(home)
         if name == "PWD":
             return self.printed_folders()
         if name in _NUMBERS:
@@ -96,6 +97,12 @@ class State(NamedTuple):
     def printed_folders(self) -> Values:
         """What ``pwd`` may print."""
         return tuple(folder or PublicWord("$PWD") for folder in sorted(self.folders))
+
+
+def homes(home: str) -> Values:
+    """What a shell may take ``~`` for: *home*, by which the policy goes, and what its environment names instead."""
+    told = os.environ.get("HOME")
+    return (home,) if told is None or home in (told, os.path.realpath(told)) else (home, told)
 
 
 def joined(one: State | None, other: State | None) -> State | None:
