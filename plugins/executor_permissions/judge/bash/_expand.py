@@ -102,7 +102,9 @@ class State(NamedTuple):
 def homes(home: str) -> Values:
     """What a shell may take ``~`` for: *home*, by which the policy goes, and what its environment names instead."""
     told = os.environ.get("HOME")
-    return (home,) if told is None or home in (told, os.path.realpath(told)) else (home, told)
+    if told is None or told == home or os.path.realpath(told) == home:
+        return (home,)
+    return (home, told)
 
 
 def joined(one: State | None, other: State | None) -> State | None:
