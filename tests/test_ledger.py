@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import stat
 
 import pytest
@@ -127,6 +128,17 @@ def test_a_file_has_one_record_a_line_and_belongs_to_its_owner_only(tmp_path):
     assert records[0]["args"]["secret"] == "***"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_relative_path_is_that_of_the_folder_in_which_it_was_given(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    ledger = JsonLinesLedger("calls.jsonl")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for each in (ledger, pickle.loads(pickle.dumps(ledger))):
+        each.record("tool-call", {"tool": "t"})
+    assert len((tmp_path / "calls.jsonl").read_text().splitlines()) == 2
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_files_are_rotated_by_size_and_the_oldest_go(tmp_path):

@@ -109,7 +109,7 @@ class JsonLinesLedger(_Recorder):
         secrets: Iterable[str] = (),
     ) -> None:
         super().__init__(required=required, secrets=secrets)
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # the program may go to another folder
         self._max_bytes = max_bytes
         self._backups = backups
         keep_own(path, *(f"{os.fspath(path)}.{number}" for number in range(1, backups + 1)))

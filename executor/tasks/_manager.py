@@ -84,7 +84,7 @@ class TaskManager(Input):
         """
         from executor.tasks._durable import Durable
 
-        where = Path(folder) if folder is not None else None
+        where = Path(folder).absolute() if folder is not None else None
         return cls(TaskTable(output_cap=output_cap, durable=Durable(where, host, patience=patience)))
 
     def get(self, task_id: str) -> TaskInfo:

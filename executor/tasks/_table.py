@@ -91,7 +91,7 @@ class TaskTable(Delivery):
         """Folder, host and output cap of tasks that another process can see; None in memory."""
         if self.durable is None:
             return None
-        return str(self.durable.folder().absolute()), self.durable.host, self._output_cap
+        return str(self.durable.folder()), self.durable.host, self._output_cap
 
     def new_spool(self) -> Spool:
         """Where a call's output is kept from its start, in case it becomes a task."""

@@ -85,9 +85,12 @@ class PermissionPlugin:
         self._clock = clock
         self._own = object()
         self._audit = Audit()
-        folder = Path(state_dir) if state_dir is not None else _load.default_state_dir()
+        # All of them are those of the folder that the program is in now, wherever it, or its detached calls, go on.
+        config_path = _load.named_file(config_path)
+        home = Path(home).absolute() if home is not None else None
+        folder = Path(state_dir).absolute() if state_dir is not None else _load.default_state_dir()
         self.trusted = Trust(folder)
-        root = Path(project_root) if project_root is not None else _load.find_project()
+        root = Path(project_root).absolute() if project_root is not None else _load.find_project()
         loaded = self._load_policy(config_path, policy, root, home, folder)
         channels = choose_channel(channel, channel_type, loaded, folder, terminal=terminal)
         own = {path for each in (channels or {}).values() for path in getattr(each, "protected", ())}

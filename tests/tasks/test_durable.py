@@ -58,6 +58,23 @@ def flush(tasks):
     engine_of(tasks).durable.place.thread.do(lambda _: None, 10.0)
 
 
+def test_a_relative_folder_is_that_of_the_folder_in_which_it_was_given(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    tasks = TaskManager.open("tasks")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    task_id = enter(tasks)
+    finish(tasks, task_id)
+    tasks.close()
+    assert engine_of(tasks).place()[0] == str(tmp_path / "tasks")
+    assert not list((tmp_path / "elsewhere").iterdir())
+    monkeypatch.chdir(tmp_path)
+    again = TaskManager.open("tasks")
+    assert again.get(task_id).status is TaskStatus.COMPLETED
+    again.close()
+
+
+
 @contextlib.contextmanager
 def held(folder):
     """The store is locked by somebody else."""

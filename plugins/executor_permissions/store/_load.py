@@ -71,11 +71,15 @@ def user_file() -> Path:
 
 def policy_file() -> tuple[Path, bool]:
     """The policy file in use, the project's aside, and whether it exists or is asked for by the environment."""
-    named = os.environ.get(ENVIRONMENT_NAME)
-    if named:
-        return Path(named).expanduser().absolute(), True
-    path = user_file()
-    return path, is_meant(path)
+    named = named_file()
+    path = named or user_file()
+    return path, named is not None or is_meant(path)
+
+
+def named_file(path: str | Path | None = None) -> Path | None:
+    """The policy file that was asked for: *path*, else the environment's; None: neither names one."""
+    named = path or os.environ.get(ENVIRONMENT_NAME)
+    return Path(named).expanduser().absolute() if named else None
 
 
 def is_meant(path: Path) -> bool:
@@ -256,9 +260,9 @@ def load_effective(
         PermissionConfigError: A file that was asked for is missing, or one that was found is wrong.
     """
     sources = []
-    asked_for = config_path or os.environ.get(ENVIRONMENT_NAME)
-    if asked_for:
-        sources.append(read_source(Path(asked_for).expanduser()))
+    asked_for = named_file(config_path)
+    if asked_for is not None:
+        sources.append(read_source(asked_for))
     elif is_meant(user_file()):
         sources.append(read_source(user_file()))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from functools import partial
 
@@ -190,6 +191,25 @@ def test_the_process_that_a_call_is_left_to_knows_every_never(make):
     assert not plugin.check_permission("tool", {})[0]
     assert told(plugin, "tool()")[0] == "deny"
     assert told(pickle.loads(pickle.dumps(plugin)), "tool()")[0] == "deny"
+
+
+@pytest.mark.parametrize("named", ["by the program", "by the environment"])
+def test_relative_paths_are_those_of_the_folder_in_which_they_were_given(tmp_path, monkeypatch, named):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, policy in ((here, {"blacklist": {"tools": ["tool"]}}), (there, {"defaultPolicy": "allow"})):
+        folder.mkdir()
+        (folder / "p.json").write_text(json.dumps(policy))
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("TOOLEXEC_PERMISSIONS", "p.json")
+    path = "p.json" if named == "by the program" else None
+    plugin = PermissionPlugin(path, project_root=".", home=".", state_dir="s", channel=lambda _: "never user")
+    monkeypatch.chdir(there)
+    other = pickle.loads(pickle.dumps(plugin))
+    assert [told(each, "tool()") for each in (plugin, other)] == [("deny", "blacklist")] * 2
+    assert other.policy.places == plugin.policy.places
+    plugin.check_permission("asked", {})
+    assert told(pickle.loads(pickle.dumps(plugin)), "asked()")[0] == "deny"
+    assert [each.name for each in there.iterdir()] == ["p.json"]
 
 
 def test_processes_of_one_session_share_it(make):
