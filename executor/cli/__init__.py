@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from executor.cli._help import Group
     from executor.cli._people import for_people, refuse_below_a_call
     from executor.cli._policy import load_permissions
-    from executor.cli._session import terminal_session
+    from executor.terminalsession import terminal_session
 
 __all__ = [
     "App",
@@ -48,7 +48,7 @@ __all__ = [
     "terminal_session",
 ]
 
-_HOMES = {  # of what is imported when it is first used
+_HOMES = {  # of what is imported when it is first used: modules of this package, or beside it
     "CliError": "_errors",
     "ExitCode": "_errors",
     "Group": "_help",
@@ -59,14 +59,14 @@ _HOMES = {  # of what is imported when it is first used
     "refuse_below_a_call": "_people",
     "rehearse": "_call",
     "show_judgement": "_call",
-    "terminal_session": "_session",
+    "terminal_session": ".terminalsession",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 -- click calls it so

@@ -15,8 +15,8 @@ from executor import Decision, Verdict, current_call
 from executor.approval import call_above
 from executor.cli._policy import add_commands, make_plugin
 from executor.cli._render import Screen, is_terminal
-from executor.cli._session import terminal_session
 from executor.registry import BUNDLED
+from executor.terminalsession import terminal_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

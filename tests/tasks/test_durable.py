@@ -74,7 +74,6 @@ def test_a_relative_folder_is_that_of_the_folder_in_which_it_was_given(tmp_path,
     again.close()
 
 
-
 @contextlib.contextmanager
 def held(folder):
     """The store is locked by somebody else."""

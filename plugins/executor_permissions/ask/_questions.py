@@ -338,7 +338,7 @@ class Questions:
                 # This call is the first of them.
                 uses_left=lasting.times - 1 if lasting.times is not None else None,
                 agent=asked.agent,
-                session=self._grants.session if scope == "session" else "",
+                session=self._grants.open_session if scope == "session" else "",
                 confine=boxes.get(rule),
                 **asked.where(verdict, rule),
             )

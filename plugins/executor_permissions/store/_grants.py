@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from executor.errors import PermissionConfigError
 from executor.ownfolders import make_private
+from executor.terminalsession import is_open
 from executor.wholefiles import locked
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge._verdicts import BY_GRANT
 from executor_permissions.judge.rules._rules import Placeholders, shell_rule
-from executor_permissions.store._private import (
-    LONGEST_SESSION,
-    first_missing,
-    read_private,
-    stamp_of,
-    write_private,
-)
+from executor_permissions.store._private import first_missing, is_forgotten, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -145,9 +140,9 @@ class GrantBook:
 
     def all(self) -> list[Grant]:
         """Those in force: this process's own, then those in the file, each oldest first."""
-        now = self._clock()
+        now, session = self._clock(), self.open_session
         with self._lock:
-            return [grant for grant in self._grants if self._in_force(grant, now)]
+            return [grant for grant in self._grants if self._in_force(grant, now, session)]
 
     def kept(self) -> list[Grant]:
         """Those in the file that are not over, of every project and session, as another process may have written it."""
@@ -162,17 +157,22 @@ class GrantBook:
 
     def about(self, tool: str, agent: str | None) -> Iterator[Grant]:
         """The grants for *tool* and *agent* that are in force here."""
-        now = self._clock()
+        now, session = self._clock(), self.open_session
         for grant in self._grants:
             here = grant.scope != "project" or grant.project == self._places.base
-            if here and grant.tool == tool and grant.agent == agent and self._in_force(grant, now):
+            if here and grant.tool == tool and grant.agent == agent and self._in_force(grant, now, session):
                 yield grant
 
-    def _in_force(self, grant: Grant, now: float) -> bool:
+    @property
+    def open_session(self) -> str:
+        """The session as long as its terminal is open; "" once nobody can revoke there what it allows."""
+        return self.session if self.session and is_open(self.session) is not False else ""
+
+    def _in_force(self, grant: Grant, now: float, session: str) -> bool:
         if grant.expires is not None and grant.verdict == "allow" and grant.created > now:
             return False  # the clock was set back since: it would hold for longer than was said
         alive = (grant.expires is None or grant.expires > now) and grant.uses_left != 0
-        return alive and grant.session in ("", self.session)
+        return alive and grant.session in ("", session if grant.verdict == "allow" else self.session)
 
     def compiled(self, grant: Grant) -> ShellRule | None:
         """The shell rule of a grant."""
@@ -317,7 +317,7 @@ def _moved(folder: str, old: str, new: str) -> str:
 
 def _is_over(grant: Grant, now: float) -> bool:
     """Whether it will never be in force again."""
-    if grant.session and grant.created < now - LONGEST_SESSION:
+    if grant.session and is_forgotten(grant.session, grant.created, now):
         return True
     return (grant.expires is not None and grant.expires <= now) or grant.uses_left == 0
 

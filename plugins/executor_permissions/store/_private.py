@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from executor.ownfolders import make_private
 from executor.paths import regular_only
+from executor.terminalsession import is_open
 from executor.wholefiles import about_file, beside, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a terminal
+LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a session, unless its terminal is still open
+
+
+def is_forgotten(session: str, since: float, now: float) -> bool:
+    """Whether nobody comes back to *session*, of which something was said at *since*. Raises OSError."""
+    return since < now - LONGEST_SESSION and not is_open(session)
 
 
 def stamp_of(path: str | Path) -> tuple[int, int, int] | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.errors import PermissionConfigError
 from executor.ownfolders import make_private
+from executor.terminalsession import is_open
 from executor.wholefiles import locked
-from executor_permissions.store._private import LONGEST_SESSION, read_private, stamp_of, write_private
+from executor_permissions.store._private import is_forgotten, read_private, stamp_of, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,6 +39,10 @@ class SessionRules(NamedTuple):
         """What holds in a process to which nobody says that the turn is over, or the assistant idle."""
         return self if self.suspended == "all" else self._replace(suspended=None)
 
+    def restrictions(self) -> SessionRules:
+        """What is left where nobody can take it back any more: what lets nothing run."""
+        return SessionRules(deny=self.deny, default=None if self.default == "allow" else self.default)
+
     def named(self, decision: Decision) -> Decision:
         """*decision*, with the method of a rule of the session where one of these decided."""
         if decision.rule is None or decision.verdict == "ask" or not (self.allow or self.deny):
@@ -53,6 +58,9 @@ class SessionFile:
     """
     The rules of the sessions that several processes share: each change is made to what the file holds then.
 
+    A process may go on when its terminal is closed, as a detached call does. Of what was said there only what restricts
+    holds from then on.
+
     Args:
         folder: The state folder.
         session: Of which session; "" keeps nothing.
@@ -66,10 +74,16 @@ class SessionFile:
         self._path = folder / "sessions.json"
         self._session = session
         self._seen: tuple[int, int, int] | None = None
+        self._held = SessionRules()
 
     def has_news(self) -> bool:
-        """Whether it has been written since it was last read, or changed, here."""
-        return self.is_shared and stamp_of(self._path) != self._seen
+        """
+        Whether something else holds than when it was last read, or changed, here.
+
+        Raises:
+            OSError: That cannot be told.
+        """
+        return self.is_shared and (stamp_of(self._path) != self._seen or self._in_force(self._held) != self._held)
 
     def read(self) -> SessionRules:
         """
@@ -82,7 +96,7 @@ class SessionFile:
             return SessionRules()
         seen = stamp_of(self._path)
         rules = self._rules(self._content())
-        self._seen = seen
+        self._seen, self._held = seen, rules
         return rules
 
     def update(self, change: Callable[[SessionRules], SessionRules]) -> None:
@@ -100,13 +114,13 @@ class SessionFile:
             held = self._rules(content)
             rules = change(held)
             if rules != held:
-                old = [key for key, entry in content.items() if entry.get("time", 0) < now - LONGEST_SESSION]
+                old = [key for key, entry in content.items() if is_forgotten(key, entry.get("time", 0), now)]
                 for key in (*old, self._session):
                     content.pop(key, None)
                 if rules != SessionRules():
                     content[self._session] = {**rules._asdict(), "time": now}
                 write_private(self._path, content)
-            self._seen = stamp_of(self._path)
+            self._seen, self._held = stamp_of(self._path), rules
 
     def _content(self) -> dict[str, dict[str, Any]]:
         try:
@@ -127,7 +141,11 @@ class SessionFile:
             raise self._damaged("a rule is no text")
         if default not in (None, "allow", "ask", "deny") or suspended not in (None, "turn", "idle", "all"):
             raise self._damaged("a word is not known")
-        return SessionRules(tuple(texts[0]), tuple(texts[1]), default, suspended)
+        return self._in_force(SessionRules(tuple(texts[0]), tuple(texts[1]), default, suspended))
+
+    def _in_force(self, rules: SessionRules) -> SessionRules:
+        left = rules.restrictions()
+        return left if rules != left and is_open(self._session) is False else rules
 
     def _damaged(self, why: str) -> PermissionConfigError:
         problem = f"{self._path}: the file of sessions is damaged ({why}): delete it, and say again what holds"

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+import subprocess
+import sys
+import time
 from functools import partial
 
 import pytest
@@ -11,6 +15,7 @@ import pytest
 from executor import ToolCall
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin
+from executor_permissions.store._private import LONGEST_SESSION
 from executor_permissions.store._sessions import SessionFile, SessionRules
 
 POLICY = {
@@ -230,6 +235,73 @@ def test_processes_of_one_session_share_it(make):
     mine().new_session()
     assert told(mine(), "ls") == ("allow", "whitelist")
     assert not mine().check_permission("tool", {"n": 1})[0]
+
+
+@pytest.fixture
+def terminal():
+    """The session of a terminal, and a function that closes it."""
+    script = "from executor.terminalsession import terminal_session; print(terminal_session(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as leader:
+        yield leader.stdout.readline().strip(), leader.communicate
+
+
+def test_of_a_terminal_that_is_closed_only_what_restricts_still_holds(make, terminal):
+    session, close = terminal
+    at = partial(make, session_id=session)
+    for tool, answer in (("granted", "always"), ("refused", "never")):
+        at(channel=lambda _, answer=answer: f"{answer} session").check_permission(tool, {})
+    here = at({}, channel=lambda _: "always session").session
+    here.allow("git status *")
+    here.deny("git log *")
+    here.suspend("all")
+    going_on = pickle.loads(pickle.dumps(at()))
+    made_later = at(channel=lambda _: "always session 5 times")
+    asked = ("git status", "git log", "granted()", "refused()")
+    for plugin in (going_on, made_later):
+        assert [told(plugin, each)[0] for each in asked] == ["allow", "deny", "allow", "deny"]
+        assert plugin.check_permission("tool", {})[1]["method"] == "allow_all"
+    close()
+    for plugin in (going_on, made_later, at()):
+        assert [told(plugin, each)[0] for each in asked] == ["ask", "deny", "ask", "deny"]
+        assert not plugin.session.status()["is_suspended"]
+    assert not going_on.check_permission("tool", {})[0]
+    assert made_later.check_permission("tool", {})[0]
+    assert told(made_later, "tool()")[0] == "allow", "it holds as long as the process that was answered"
+    assert told(at(), "tool()")[0] == "ask"
+
+
+@pytest.mark.parametrize(("said", "left"), [("allow", "deny"), ("ask", "ask"), ("deny", "deny")])
+def test_the_default_of_a_terminal_that_is_closed_lets_nothing_run(make, terminal, said, left):
+    session, close = terminal
+    plugin = make({"defaultPolicy": "deny"}, session_id=session)
+    plugin.session.default(said)
+    assert told(plugin, "tool()")[0] == said
+    close()
+    assert told(plugin, "tool()")[0] == left
+
+
+def test_what_was_said_at_a_terminal_is_not_forgotten_while_it_is_open(make, tmp_path, terminal):
+    session, close = terminal
+    long_ago = time.time() - 2 * LONGEST_SESSION
+    for each in (session, "of a host"):
+        make(session_id=each).session.deny("git log *")
+        make(session_id=each, channel=lambda _: "never session", clock=lambda: long_ago).check_permission("tool", {})
+    sessions = tmp_path / "s" / "sessions.json"
+    sessions.write_text(re.sub(r'"time": [\d.]+', f'"time": {long_ago}', sessions.read_text()))
+
+    def remembered():
+        other = make(session_id="other", channel=lambda _: "never session")
+        other.session.allow(f"t{time.monotonic_ns()}")
+        other.check_permission("else", {"at": time.monotonic_ns()})
+        return [each for each in (session, "of a host") if told(make(session_id=each), "git log")[0] == "deny"], [
+            each for each in (session, "of a host") if told(make(session_id=each), "tool()")[0] == "deny"
+        ]
+
+    assert remembered() == ([session], [session])
+    close()
+    assert remembered() == ([], [])
 
 
 def test_nothing_is_written_where_nothing_was_said(make, tmp_path):
