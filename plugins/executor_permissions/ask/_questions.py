@@ -72,7 +72,7 @@ class Questions:
     ) -> None:
         self.policy: Policy | None = None
         self.suspensions = Suspensions()
-        self.limits = LimitCounts(clock)
+        self.limits = LimitCounts()
         self.refresh: Callable[[], object] = grants.refresh
         self._own = own
         self._scope = scope

@@ -64,9 +64,8 @@ def test_a_turn_and_a_session_are_counted_each(make):
 def test_a_turn_that_nobody_ends_lasts_for_ten_minutes(tmp_path):
     now = 1000.0
     policy = {**RULES, "limits": {"t": {"turn": 1, "session": 3}}}
-    plugin = PermissionPlugin(
-        policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no", clock=lambda: now
-    )
+    plugin = PermissionPlugin(policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no")
+    plugin._questions.limits = LimitCounts(lambda: now)
     assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
     now += 599
     assert runs(plugin, "t", 1) == ["user_denied"]
@@ -77,13 +76,23 @@ def test_a_turn_that_nobody_ends_lasts_for_ten_minutes(tmp_path):
     plugin.end_turn()
     now += 6000
     assert runs(plugin, "t", 1) == ["user_denied"], "the session goes on"
-    again = PermissionPlugin(
-        policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no", clock=lambda: now
-    )
+    again = PermissionPlugin(policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no")
+    again._questions.limits = LimitCounts(lambda: now)
     again.end_turn()
     assert runs(again, "t", 1) == ["whitelist"]
     now += 6000
     assert runs(again, "t", 1) == ["user_denied"], "this host says when a turn ends"
+
+
+def test_a_turn_is_not_over_because_the_clock_was_set(tmp_path):
+    now = 1e9
+    plugin = PermissionPlugin(
+        policy={**RULES, "limits": {"t": {"turn": 1}}}, project_root=tmp_path, state_dir=tmp_path,
+        channel=lambda _: "no", clock=lambda: now,
+    )  # fmt: skip
+    assert runs(plugin, "t", 1) == ["whitelist"]
+    now += 1e9
+    assert runs(plugin, "t", 1) == ["user_denied"]
 
 
 def test_each_conversation_has_numbers_of_its_own(make):

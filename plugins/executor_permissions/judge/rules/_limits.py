@@ -88,7 +88,7 @@ class LimitCounts:
     The calls that have run so far. `_lock` guards the numbers.
 
     Args:
-        clock: Seconds.
+        clock: Seconds that pass, whatever the system's clock is set to.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
