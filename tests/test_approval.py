@@ -7,7 +7,9 @@ import pty
 import queue
 import re
 import threading
+import time
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -452,6 +454,28 @@ def test_a_closed_terminal_is_nobody_to_ask(terminal):
     assert result().word == "no_channel"
 
 
+def test_a_clock_that_was_set_forward_ends_no_question_that_still_waits(terminal):
+    inbox = Inbox()
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, replace(question(), deadline=time.time() - 3600), timeout=10)
+    terminal.target.wait_for(LEGEND)
+    terminal.person.write(b"?\n")
+    terminal.target.wait_for(LEGEND, 2)
+    terminal.person.write(b"y\n")
+    assert result().by == "console"
+
+
+def test_a_question_that_nobody_answers_in_time_leaves_the_terminal(terminal):
+    inbox = Inbox(at=lambda when, fn: due.append(fn) or (lambda: None))
+    due = []
+    inbox.add_channel("console", terminal.channel)
+    result = ask_in_thread(inbox, question(), timeout=10)
+    terminal.target.wait_for(LEGEND)
+    due[0]()
+    assert result().word == "timeout"
+    terminal.target.wait_for("not answered in time")
+
+
 def test_a_question_answered_elsewhere_leaves_the_terminal(terminal):
     inbox = Inbox()
     inbox.add_channel("console", terminal.channel)
@@ -819,14 +843,14 @@ def test_an_editor_that_will_not_end_is_killed_with_its_question(terminal, edito
 
 def test_a_question_that_fails_on_the_terminal_does_not_stop_the_next_one(terminal, caplog):
     class Broken:
-        id, text, options, help, deadline = "q", "act?", ("yes", "no"), "", "soon"
+        id, text, options, help = "q", None, ("yes", "no"), ""
         arguments, draft, secret = {}, None, False
 
     answers = queue.SimpleQueue()
     terminal.channel.ask(Broken(), lambda said: answers.put(said) or True)
     assert answers.get(timeout=10).word == "error"
     terminal.channel.ask(question(), lambda said: answers.put(said) or True)
-    terminal.target.wait_for("act?", 2)
+    terminal.target.wait_for("act?")
     terminal.person.write(b"yes\n")
     assert answers.get(timeout=10).word == "yes"
     assert "could not be put on the terminal" in caplog.text
