@@ -28,16 +28,26 @@ def never_begun(status: int, wait: float | None) -> bool:
     return status in _UNREAD or (status == 503 and wait is not None)
 
 
-def retry_after(value: str | None) -> float | None:
-    """Seconds from a ``Retry-After`` header, which has a number or a date (RFC 9110, section 10.2.3); None: neither."""
+def retry_after(value: str | None, date: str | None = None) -> float | None:
+    """
+    Seconds from a ``Retry-After`` header, which has a number or a date (RFC 9110, section 10.2.3); None: neither.
+
+    Args:
+        date: The answer's ``Date`` header: a date is counted from what its sender takes for now, if that is told.
+    """
     if value is None:
         return None
     value = value.strip()
     if _SECONDS.fullmatch(value):
         return float(value)
+    until, sent = _time_of(value), _time_of(date) if date is not None else None
+    return None if until is None else max(0.0, until - (time.time() if sent is None else sent))
+
+
+def _time_of(date: str) -> float | None:
     from email.utils import parsedate_to_datetime  # 8 ms, paid by the first service that gives a date
 
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None

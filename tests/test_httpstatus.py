@@ -29,6 +29,21 @@ def test_a_date_is_the_time_until_then():
     assert retry_after("Fri, 31 Dec 9998 23:59:59 GMT") > 1e10
 
 
+@pytest.mark.parametrize(
+    ("value", "date", "seconds"),
+    [
+        ("Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 1999 23:59:52 GMT", 7.0),
+        ("Fri, 31 Dec 9998 23:59:59 GMT", "Fri, 31 Dec 9998 23:59:58 GMT", 1.0),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 9998 23:59:59 GMT", 0.0),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", "now", 0.0),
+        ("7", "Fri, 31 Dec 1999 23:59:59 GMT", 7.0),
+        ("soon", "Fri, 31 Dec 1999 23:59:59 GMT", None),
+    ],
+)
+def test_a_date_is_counted_from_the_clock_of_the_service(value, date, seconds):
+    assert retry_after(value, date) == seconds
+
+
 def test_a_status_is_no_proof_but_where_it_says_so():
     told = {status: (never_begun(status, None), never_begun(status, 1.0)) for status in (408, 425, 429, 500, 502, 503)}
     assert told == {

@@ -210,7 +210,7 @@ async def _refusal(response: httpx2.Response, in_session: bool) -> Refusal:  # n
         response.status_code,
         in_session,
         answered,
-        retry_after(response.headers.get("retry-after")),
+        retry_after(response.headers.get("retry-after"), response.headers.get("date")),
         of_session=b"ession" in body or b"initial" in body,
     )
 

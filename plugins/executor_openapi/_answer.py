@@ -214,7 +214,7 @@ def error_of(
         told = told[:MOST_TOLD] + " …"
     message = f"{shown}: HTTP {status}{f': {told}' if told else ''}"
     if status in LATER or 500 <= status < 600:
-        wait = retry_after(headers.get("retry-after"))
+        wait = retry_after(headers.get("retry-after"), headers.get("date"))
         return BackendUnavailableError(message, started=not never_begun(status, wait), retry_after=wait)
     return ToolFailedError(message)
 
