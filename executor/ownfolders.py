@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
+
+from executor.wholefiles import leave_to_owner
 
 __all__ = ["home_folder", "make_private", "own_folder"]
 
@@ -46,6 +51,17 @@ def make_private(folder: Path) -> None:
                 raise
         else:
             each.chmod(0o700)
+            if sys.platform != "win32":
+                _leave_to_owner(each)
+
+
+def _leave_to_owner(folder: Path) -> None:
+    with suppress(OSError):  # somebody has put something else in its place
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            leave_to_owner(descriptor, folder.parent)
+        finally:
+            os.close(descriptor)
 
 
 def _without_home(kind: str) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["about_file", "beside", "locked", "write_whole"]
+__all__ = ["about_file", "beside", "leave_to_owner", "locked", "write_whole"]
 
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only reads a file and writes it
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.1  # seconds
@@ -42,6 +43,7 @@ def beside(path: Path, content: bytes) -> Iterator[Path]:
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
+            leave_to_owner(descriptor, path.parent)
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
@@ -49,6 +51,26 @@ def beside(path: Path, content: bytes) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it has been moved; or it is in a folder that cannot be written, and is not there
             new.unlink()
+
+
+def leave_to_owner(descriptor: int, folder: str | Path) -> None:
+    """
+    What root makes in somebody's *folder* is theirs, as the files beside a database of SQLite are: else they are shut
+    out of it. Only for what was made by O_EXCL: what stood there may be a link to anything.
+    """
+    if sys.platform != "win32" and os.geteuid() == 0:
+        with suppress(OSError):  # a file system, or a namespace, that does not know them
+            owner = os.stat(folder)  # noqa: PTH116 -- an opener is given text
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+
+
+def _new_or_regular(path: str, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except FileExistsError:
+        return regular_only(path, flags)
+    leave_to_owner(descriptor, os.path.dirname(path))  # noqa: PTH120 -- as above
+    return descriptor
 
 
 @contextmanager
@@ -65,7 +87,7 @@ def locked(path: Path) -> Iterator[None]:
     except ImportError:  # Windows: the last writer wins
         yield
         return
-    with open(path, "a", opener=regular_only) as stream:
+    with open(path, "a", opener=_new_or_regular) as stream:
         end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
         # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
         while not _try(lambda: fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB), path):

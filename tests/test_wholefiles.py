@@ -6,7 +6,10 @@ import sys
 import pytest
 
 from executor import wholefiles
-from executor.wholefiles import locked
+from executor.ownfolders import make_private
+from executor.tasks._connection import connect
+from executor.tasks._owners import OwnerLock
+from executor.wholefiles import locked, write_whole
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks on Windows")
 
@@ -52,3 +55,24 @@ def test_a_program_that_forks_meanwhile_does_not_go_on_holding_it(tmp_path):
         os.close(ending)
         os.close(end)
         os.waitpid(child, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes files of others")
+def test_what_root_makes_in_somebodys_folder_is_theirs(tmp_path):
+    theirs, notes = tmp_path / "theirs", tmp_path / "notes"
+    theirs.mkdir()
+    os.chown(theirs, 1234, 1235)
+    notes.write_text("root's")
+    (theirs / "link.lock").symlink_to(notes)
+    write_whole(theirs / "policy", "{}")
+    for name in ("policy.lock", "link.lock"):
+        with locked(theirs / name):
+            pass
+    owner = OwnerLock(theirs)
+    make_private(theirs / "a" / "b")
+    connect(theirs / "tasks.db").close()
+    names = ("a", "a/b", "policy", "policy.lock", "tasks.db", f"{owner.id}.lock")
+    assert {name: (theirs / name).stat().st_uid for name in names} == dict.fromkeys(names, 1234)
+    assert {(theirs / name).stat().st_gid for name in names} == {1235}
+    assert (notes.stat().st_uid, notes.read_text()) == (0, "root's"), "a link leads to no file that is given away"
+    owner.release()

@@ -15,6 +15,7 @@ from executor.errors import ExecutorUnavailableError
 from executor.ownfolders import make_private
 from executor.tasks._owners import identity
 from executor.tasks._schema import migrate
+from executor.wholefiles import leave_to_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,9 @@ def connect(path: Path) -> sqlite3.Connection:
         make_private(path.parent)
         # Never opened if it is there: to close it again would free the locks that SQLite has on it in this process.
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+            leave_to_owner(descriptor, path.parent)
+            os.close(descriptor)
             path.chmod(0o600)
     connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
     try:

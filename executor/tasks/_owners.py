@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from executor._random import token_hex
 from executor.errors import ExecutorUnavailableError
 from executor.ownfolders import make_private
+from executor.wholefiles import leave_to_owner
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -46,6 +47,7 @@ else:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_NEW = os.O_TRUNC if sys.platform == "win32" else os.O_EXCL  # there it has its own name from the start
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # for the other end of a pipe, should somebody have put one in a file's place
 
 
@@ -118,8 +120,9 @@ class OwnerLock:
         descriptor = -1
         try:
             make_private(folder)
-            descriptor = os.open(born, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _CLOEXEC, 0o600)
+            descriptor = os.open(born, os.O_RDWR | os.O_CREAT | _NEW | os.O_APPEND | _CLOEXEC, 0o600)
             born.chmod(0o600)
+            leave_to_owner(descriptor, folder)
             _lock(descriptor)
             os.write(descriptor, b"\n")  # the byte that is locked on Windows, where nobody else can read it
             born.rename(self._path)
