@@ -105,11 +105,16 @@ class Order:
     places: Places | None
     extras: Mapping[str, bytes]
 
+    def made(self, name: str) -> Any:
+        """One of `extras`, or None where it is missing. Raises whatever keeps it from being made here."""
+        pickled = self.extras.get(name)
+        return pickle.loads(pickled) if pickled is not None else None  # noqa: S301 -- from the process that started this one
+
     def brought(self, name: str) -> Any:
-        """One of `extras`, or None where it is missing or cannot be made here."""
+        """As `made`; None as well where it cannot be made."""
         try:
-            return pickle.loads(self.extras[name])  # noqa: S301 -- from the process that started this one
-        except Exception:  # noqa: BLE001 -- code of others; what cannot be made is not there, and inner calls are denied
+            return self.made(name)
+        except Exception:  # noqa: BLE001 -- code of others
             return None
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from executor.values._profile import Profile
 
 
+_UNPICKLED = "cannot be pickled"
 _STORED = "stored"  # an event beside the ids of tasks, and beside "", to be told to end
 
 
@@ -49,15 +50,21 @@ class JudgedCall:
     """
     The permission plugin of the runner process: allows the one call that was judged before it was detached.
 
-    Calls that its tool makes are judged by *plugin*, or denied where there is none.
+    Calls that its tool makes are judged by *plugin*, or denied where there is none; *missing* is why.
     """
 
     def __init__(
-        self, call: ToolCall, plugin: PermissionPlugin | None, confine: Profile | None, places: Places | None = None
+        self,
+        call: ToolCall,
+        plugin: PermissionPlugin | None,
+        confine: Profile | None,
+        places: Places | None = None,
+        missing: str = _UNPICKLED,
     ) -> None:
         self._call = call
         self._places = places
         self._plugin = plugin
+        self._missing = f"a detached call may make no others: the permission plugin that would judge them {missing}"
         reason = "it was allowed before it was detached"
         self._allowed = Decision("allow", reason, "detached", confine=confine)
 
@@ -74,8 +81,7 @@ class JudgedCall:
                 state.places = self._places  # what was judged is what its tool opens, and where it starts
             return self._allowed
         if self._plugin is None:
-            reason = "a detached call may make no others: the permission plugin that would judge them cannot be pickled"
-            return Decision("deny", reason, "detached")
+            return Decision("deny", self._missing, "detached")
         return self._plugin.decide(call, context)
 
     def settle(self, decision: Decision) -> bool:
@@ -172,6 +178,13 @@ def _told(events: queue.SimpleQueue[str], info: TaskInfo) -> None:
     events.put(info.id)
 
 
+def _judge(order: Order) -> JudgedCall:
+    try:
+        return JudgedCall(order.call, order.made("permission"), order.confine, order.places)
+    except Exception as error:  # noqa: BLE001 -- code of others; or its policy cannot be read by now
+        return JudgedCall(order.call, None, order.confine, order.places, f"cannot be made in its process: {error}")
+
+
 def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager) -> Runner:
     """The executor that makes the call. Raises ExecutionError when it has no such tool."""
     registry = order.registry.follow(PluginRegistry) if order.registry is not None else None
@@ -179,7 +192,7 @@ def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager)
     executor = make(
         RestOfLedger(ledger) if ledger is not None else None,
         registry=registry,
-        permission_plugin=JudgedCall(order.call, order.brought("permission"), order.confine, order.places),
+        permission_plugin=_judge(order),
         permission_context=order.brought("context"),
         tasks=tasks,
         **order.options,

@@ -344,6 +344,19 @@ def test_the_policy_judges_them_there_as_here(tools, plugin, tasks, tmp_path, al
     assert allowed or "cannot be pickled" not in told["error"]
 
 
+def test_a_policy_that_cannot_be_read_by_then_denies_them_and_says_so(tools, plugin, tasks, tmp_path):
+    path = tmp_path / "policy.json"
+    path.write_text('{"defaultPolicy": "allow"}')
+    judge = PermissionPlugin(path, state_dir=tmp_path / "grants")
+    with ToolExecutor(tasks=tasks, permission_plugin=judge, registry=plugin()) as executor:
+        executor.register("inner", tools.inner)
+        path.write_text("{")
+        told = value_of(tasks, executor.detach(ToolCall("1", "inner")))
+    assert told["success"] is False
+    assert f"The permission policy {path} could not be loaded" in told["error"]
+    assert "pickled" not in told["error"]
+
+
 @pytest.mark.parametrize("said", ["yes", "no"])
 def test_what_is_asked_there_is_answered_on_a_surface_here(tools, plugin, tasks, tmp_path, said):
     judge = PermissionPlugin(policy={"whitelist": {"tools": ["inner"]}}, state_dir=tmp_path / "grants")
