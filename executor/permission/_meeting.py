@@ -29,7 +29,7 @@ from executor.ownfolders import make_private, own_folder
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 Role = Literal["asker", "surface", "terminal", "person"]
@@ -331,3 +331,37 @@ def _proof(key: bytes, role: Role, own: bytes, theirs: bytes) -> bytes:
     import hmac  # with hashlib and OpenSSL 4 ms, for those who meet
 
     return hmac.digest(key, role.encode() + own + theirs, "sha256")
+
+
+async def accept_all(listener: socket.socket, take: Callable[[socket.socket], object]) -> None:
+    """
+    Give *take* each connection to *listener*, which is closed in the end, until this is cancelled. No connection is
+    lost then, as the one is that `sock_accept` has just accepted.
+
+    Raises:
+        OSError: No more can be taken.
+    """
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def accept() -> None:
+        try:
+            connection, _ = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # whoever came has gone again
+            return
+        except OSError as error:
+            loop.remove_reader(listener)
+            if not ended.done():
+                ended.set_exception(error)
+            return
+        connection.setblocking(False)
+        take(connection)
+
+    with listener:
+        loop.add_reader(listener, accept)
+        try:
+            await ended
+        finally:
+            loop.remove_reader(listener)

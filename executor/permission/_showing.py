@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.permission._meeting import BELL, SURFACE, Line, Meeting, StrangerError
+from executor.permission._meeting import BELL, SURFACE, Line, Meeting, StrangerError, accept_all
 from executor.permission._wire import question_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Showing:
         self._replies: dict[int, tuple[Line, asyncio.Future[bool]]] = {}
         self._numbers = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._new: set[socket.socket] = set()
 
     def pending(self) -> list[Approval]:
         """The open questions, from any thread."""
@@ -75,17 +76,20 @@ class Showing:
         task.add_done_callback(self._tasks.discard)
 
     async def _accept(self, listener: socket.socket, key: bytes) -> None:
-        loop = asyncio.get_running_loop()
+        def take(connection: socket.socket) -> None:
+            self._new.add(connection)
+            self._begin(self._serve(connection, key))
+
         try:
-            while True:
-                connection, _ = await loop.sock_accept(listener)
-                self._begin(self._serve(connection, key))
+            await accept_all(listener, take)
         finally:
             self._meeting.remove(f"{self._name}{SURFACE}")
-            listener.close()
+            for connection in self._new:  # to be served by tasks that never began
+                connection.close()
 
     async def _serve(self, connection: socket.socket, key: bytes) -> None:
         """A process that asks, from its first word to its last."""
+        self._new.discard(connection)
         name, line = "", None
         try:
             line = await Line.of(connection, "surface", key)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
 from executor.errors import ToolError
-from executor.permission._meeting import TERMINAL, Line, Meeting, StrangerError, refuse_called
+from executor.permission._meeting import TERMINAL, Line, Meeting, StrangerError, accept_all, refuse_called
 from executor.threads._loop import LoopThread
 
 if TYPE_CHECKING:
@@ -73,12 +73,11 @@ class Door:
     # On the loop -------------------------------------------------------------------------------------------------
 
     async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        with listener:
-            while True:
-                connection, _ = await loop.sock_accept(listener)
-                self._sockets = [each for each in self._sockets if each.fileno() >= 0] + [connection]
-                self._begin(self._serve(connection))
+        def take(connection: socket.socket) -> None:
+            self._sockets = [each for each in self._sockets if each.fileno() >= 0] + [connection]
+            self._begin(self._serve(connection))
+
+        await accept_all(listener, take)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
