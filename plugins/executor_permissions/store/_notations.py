@@ -45,6 +45,7 @@ _STANDS_FOR = {
     "workspacefolder": "${project}",
     "workspaceroot": "${project}",
 }
+_QUOTING = frozenset("'\"\\")
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 _CLASS = re.compile(r"\[([^\[\]/]+)\]")
 _ALMOST_CALL = re.compile(r"([\w.:*-]+)\s*\(([^()]*)(\)?)")
@@ -109,6 +110,11 @@ def _about_pattern(text: str, name: ListName, *, is_tool: bool) -> Advice | None
     if found is not None:
         each = [text[: found.start()] + found[1] + letter + text[found.end() :] for letter in found[2]]
         wrong = f"{text!r} has brackets, which stand for themselves"
+        return Advice(wrong, tuple(each) if len(each) <= MOST_WRITTEN else ())
+    found = _BRACES.search(text) if _QUOTING.isdisjoint(text) else None
+    if found is not None:
+        each = [text[: found.start()] + one + text[found.end() :] for one in found[1].split(",")]
+        wrong = f"{text!r} has braces, which stand for themselves"
         return Advice(wrong, tuple(each) if len(each) <= MOST_WRITTEN else ())
     return _about_words(text, allows=allows) or _about_characters(text) or _about_program(text, name)
 

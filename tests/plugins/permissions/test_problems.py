@@ -189,6 +189,18 @@ def test_a_tool_of_ours_in_other_letters_is_told():
     assert problem.startswith("limits.runcommand: 'runcommand' is a tool of this name, and not 'runCommand'")
 
 
+@pytest.mark.parametrize("name", ["whitelist", "ask", "blacklist"])
+def test_braces_in_a_rule_for_commands_are_told_of_and_what_to_write(name):
+    def problems(rule):
+        return Policy.from_dict({name: {"patterns": [rule]}}).problems
+
+    wrong = f"{name}.patterns[0]: 'git {{push,pull}} *' has braces, which stand for themselves"
+    assert problems("git {push,pull} *") == (f"{wrong}: write a rule for each, 'git push *', 'git pull *'",)
+    assert problems("rm {a,b}{c,d}")[0].endswith(": write a rule for each, 'rm ac', 'rm ad', 'rm bc', 'rm bd'")
+    for meant in ("awk '{print $1, $2}' x", "echo '{a,b}'", "jq '{a,b}' *", "find . -exec rm {} +"):
+        assert not any("braces" in text for text in problems(meant))
+
+
 def test_names_with_brackets_or_braces_that_are_there_are_meant(tmp_path):
     for name in ("[id]", "{a,b}", "keys", "$x", "!y"):
         (tmp_path / name).mkdir()
