@@ -285,7 +285,7 @@ def test_a_question_parks_a_call_without_a_thread(executor):
     executor.set_permission_plugin(plugin, {"user": "default"})
     before = threads()
     futures = [executor.submit(call("run"), context={"user": n}) for n in range(300)]
-    assert threads() == before
+    assert threads() <= before  # one of an earlier test may end meanwhile
     assert not any(future.done() for future in futures)
     for number, (_, answered) in enumerate(plugin.asked):
         answered(Verdict(number % 2 == 0, None, {"reason": "said so", "method": "user"}))
