@@ -52,7 +52,7 @@ class Showing:
         self._replies: dict[int, tuple[Line, asyncio.Future[bool]]] = {}
         self._numbers = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._new: set[socket.socket] = set()
+        self._new: set[socket.socket] = set()  # accepted, and to be served by tasks that have not begun
 
     def pending(self) -> list[Approval]:
         """The open questions, from any thread."""
@@ -84,7 +84,7 @@ class Showing:
             await accept_all(listener, take)
         finally:
             self._meeting.remove(f"{self._name}{SURFACE}")
-            for connection in self._new:  # to be served by tasks that never began
+            for connection in self._new:  # nobody serves them any more
                 connection.close()
 
     async def _serve(self, connection: socket.socket, key: bytes) -> None:
