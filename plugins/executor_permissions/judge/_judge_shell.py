@@ -20,6 +20,7 @@ from executor_permissions.judge._shell_rules import (
     told_words,
 )
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
+from executor_permissions.judge._shell_sent import SENT, Sent
 from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
 from executor_permissions.judge._why import HANDING_ON, not_spelled_out
 from executor_permissions.judge.bash import _broad, _shell
@@ -33,7 +34,7 @@ from executor_permissions.judge.options import _programs, kind_of
 from executor_permissions.judge.options._editors import EDITORS
 from executor_permissions.judge.paths import _lexical
 from executor_permissions.judge.rules._rules import Part
-from executor_permissions.judge.runs._fed import changes_listed, names_in, obeys, secret_in, sent_to
+from executor_permissions.judge.runs._fed import changes_listed
 from executor_permissions.judge.runs._handed_on import handed_on
 from executor_permissions.judge.runs._hides import hidden_in
 from executor_permissions.judge.runs._peel import parts_of
@@ -58,10 +59,8 @@ _NOT_IN_ORDER = re.compile(
 # They open files as redirections do, or may by what a script on their command line says.
 _SCRIPTED = _programs.SEDS | _programs.AWKS
 _OPENING = _programs.INTERPRETERS | EDITORS | {"duckdb"}
-_SENT = frozenset({"pipe", "text"})  # what stands on an input that is no file
 _BLANK = re.compile(r"[\s(<>]")
 _CHARACTERS = _lexical.MAX_BYTES // 4  # no character has more bytes
-_PRINTS = re.compile(r"\b(?:echo|printf)\b")
 _LISTS = re.compile(r"xargs|parallel|cpio|pax|files|filelist|-T|tar|rsync|zip|7z|ack -|multifile|--proto")
 
 
@@ -94,6 +93,7 @@ class ShellJudge:
         self._step_rules = StepRules(rules, links)
         self._cover = Cover(rules, links, frozenset({rules.project} if moved else {rules.project, cwd}))
         self._operands = Operands(rules.files, rules.home, links)
+        self._sent = Sent(self._operands, rules.home)
         self._runs = Runs(rules.home, links)
         self._all_runs: list[Run] = []
         self._others: list[list[str]] = []  # what other programs than git ran so far
@@ -249,7 +249,7 @@ class ShellJudge:
         is_sent = False
         for run in runs:
             own = run.step or step
-            is_sent = is_sent or own.command.stdin in _SENT
+            is_sent = is_sent or own.command.stdin in SENT
             if may_be_worse(worst):
                 shown, fed = self._shown(run, own.folders), self._fed(step, run, own.folders)
                 if shown is not None or fed is not None:
@@ -265,7 +265,7 @@ class ShellJudge:
                 worst = worse(worst, self._operands.found(inner, own.folders, changed=changed))
             changed = changed or not makes_nothing(inner)
         if is_sent and may_be_worse(worst):
-            worst = worse(worst, self._sent(step, runs))
+            worst = worse(worst, self._sent.finding(step, runs, self._text))
         return worst
 
     def _fed(self, step: Step, run: Run, folders: Folders) -> Finding | None:
@@ -273,28 +273,6 @@ class ShellJudge:
         found = self._operands.fed(run.words)
         handed = handed_on(step.command) if found is not None and run.words != step.command.words else None
         return found if handed is None else self._shown(Run(handed, run.certain, "find"), folders)
-
-    def _sent(self, step: Step, runs: Sequence[Run]) -> Finding | None:
-        """Whether one of *runs* may open what its input names: the text of a here-document, or any word of the line."""
-        asked: Finding | None = None
-        for run in sent_to(runs):
-            command = (run.step or step).command
-            if command.stdin not in _SENT or not run.words or not obeys(run.words):
-                continue
-            text = self._text if command.body is None else command.body
-            found = self._operands.told_in(text)
-            if found is not None:
-                return found
-            secret = secret_in(text, self.rules.home)
-            if secret is not None:
-                asked = Finding("ask", f"{secret} may hold secrets")
-            if command.body is None and not _PRINTS.search(text):
-                continue
-            for name in _written(run, text):
-                found = self._operands.target(name, (run.step or step).folders, writes=True)
-                if found is not None:
-                    return found._replace(verdict="maybe")
-        return asked
 
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
@@ -368,15 +346,6 @@ class ShellJudge:
                 if told is not None:
                     return told
         return "no rule allows it"
-
-
-def _written(run: Run, text: str) -> list[str]:
-    """The files that *run* may write when it is sent *text*."""
-    from executor_permissions.judge.files._scripts import written_by  # for those that obey one
-
-    if changes_listed([run]):
-        return names_in(text)
-    return written_by(run.program or "", text)
 
 
 def _names_others(command: Command) -> bool:

@@ -37,7 +37,9 @@ _NOT_ALLOWED = {
     "writeFile": "it writes a file, and no rule for writeFile allows that",
 }
 _BY_RULE = 2  # the severity of what a rule asks about; more: what one of the blacklist may be about
-_MOST_OPENED = 100  # by the scripts in one command, as in one line
+_MOST_OPENED = 100  # by the scripts in one command
+_MOST_COMPARED = 2500  # files, from each folder they may be in, and rules with a wildcard that each is compared with
+_TOO_MANY = "it opens more files than are looked at"
 
 
 class Opened:
@@ -57,6 +59,8 @@ class Opened:
         self._operands = operands
         self._notes = notes
         self._makers = LinkMakers(links)
+        self._known: dict[tuple[str, str, type, Folders, bool], Part] = {}
+        self._left = _MOST_COMPARED
 
     def parts(self, step: Step, runs: Sequence[Run], *, linked: bool) -> Iterator[Part]:
         """
@@ -109,6 +113,18 @@ class Opened:
                     yield from _softened(told)
 
     def _judged(self, redirect: Redirect, folders: Folders, *, linked: bool) -> Part:
+        key = redirect.operator, redirect.target, type(redirect.target), folders, linked
+        part = self._known.get(key)
+        if part is None:
+            self._left -= (1 + len(self._rules.files.patterns)) * len(folders)
+            if self._left < 0:
+                self._notes.hide(_TOO_MANY)
+                part = maybe_denied_part(f"{redirect.operator} {redirect.target}", None, _TOO_MANY)
+                return part._replace(words=(">" if redirect.writes else "<",))
+            part = self._known[key] = self._judge(redirect, folders, linked=linked)
+        return part
+
+    def _judge(self, redirect: Redirect, folders: Folders, *, linked: bool) -> Part:
         target = redirect.target
         text = f"{redirect.operator} {target}"
         if redirect.is_text:

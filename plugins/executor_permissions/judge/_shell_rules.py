@@ -124,6 +124,7 @@ class StepRules:
     def __init__(self, rules: Rules, links: Links) -> None:
         self._rules = rules
         self._links = links
+        self._found_so_far = 0  # commands of the line, and of scripts in it
 
     def each(self, steps: Sequence[Step]) -> Iterator[tuple[Step, Judged, bool]]:
         """
@@ -134,6 +135,7 @@ class StepRules:
         if len(steps) == 1:
             yield steps[0], self._judged(steps[0], _key_of(steps[0])), True
             return
+        self._found_so_far = len(steps)
         found: dict[object, Judged] = {}
         known: set[tuple[object, int]] = set()
         for step in steps:
@@ -149,18 +151,15 @@ class StepRules:
         known = self._rules.known
         judged = known.judged.get(key)
         if judged is None:
-            judged = self._judge(step)
-            # What an inner script runs depends on links, which may change.
-            for run in judged.runs:
-                if run.step is not None:
-                    break
-            else:
+            runs = Runs(self._rules.home, self._links, self._found_so_far)
+            judged = self._judge(step, runs)
+            self._found_so_far = runs.steps
+            if not runs.has_scripts:  # what these run depends on links, which may change, and on the rest of the line
                 known.judged.keep(key, judged, len(step.command.text) + sum(map(len, step.command.words)))
         return judged
 
-    def _judge(self, step: Step) -> Judged:
+    def _judge(self, step: Step, runs: Runs) -> Judged:
         command = step.command
-        runs = Runs(self._rules.home, self._links)
         judged = Judged(*runs.of(step))
         given = judged.runs + _with_inputs(command, judged.runs)
         found = self._found(step, given, self._rules.denying, runs)

@@ -63,7 +63,7 @@ class Walked(NamedTuple):
     lasting: bool
 
 
-def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders) -> Walked:
+def walk(script: Script, text: str, around: Surroundings, links: Links, folders: Folders, *, before: int = 0) -> Walked:
     """
     Every simple command that *script* may run.
 
@@ -72,8 +72,9 @@ def walk(script: Script, text: str, around: Surroundings, links: Links, folders:
         around: What the shell is started with.
         links: Resolves folders.
         folders: Where it may be started.
+        before: How many commands of the same line have been found already.
     """
-    walker = _Walker(text, around, links)
+    walker = _Walker(text, around, links, before)
     walker.script(script, State(folders, folders, {}), NO_INPUT)
     return Walked(walker.steps, not walker.has_moved)
 
@@ -81,8 +82,9 @@ def walk(script: Script, text: str, around: Surroundings, links: Links, folders:
 class _Walker:
     """One walk. While `_looking`, a loop is gone round to see what it changes, and nothing is noted."""
 
-    def __init__(self, text: str, around: Surroundings, links: Links) -> None:
+    def __init__(self, text: str, around: Surroundings, links: Links, before: int) -> None:
         self.steps: list[Step] = []
+        self._before = before
         self._text = text
         self._builtins = Builtins(around, links)
         self._expander = Expander(text, around.home, self._printed)
@@ -293,7 +295,7 @@ class _Walker:
         source = source if source.source else self._own_input
         command = Command([], self._written(node), None, None, source.source, source.body, source.files)
         command.around, command.sender = self._around, source.sender
-        forms = self._expander.commands(node.words, state, few=len(self.steps) > _MANY_STEPS)
+        forms = self._expander.commands(node.words, state, few=self._before + len(self.steps) > _MANY_STEPS)
         for redirect in node.redirects:
             self._redirect(redirect, command, state)
         assigned = [(item.name, self._expander.values(item.value, state)) for item in node.assignments]

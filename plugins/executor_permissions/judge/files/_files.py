@@ -23,7 +23,7 @@ from executor_permissions.judge.files._unpacked import kept_in
 from executor_permissions.judge.files._unseen import given_unseen, may_be_given, may_be_opened, patterns_of, there
 from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.paths._globbed import WILDCARD
-from executor_permissions.judge.paths._overlap import may_meet
+from executor_permissions.judge.paths._overlap import may_meet, name_may_meet
 from executor_permissions.judge.paths._paths import LONGEST_PATH, Place, UnclearPathError
 from executor_permissions.judge.paths._secrets import is_secret, may_be_secret, secret_places
 from executor_permissions.judge.runs._peel import innermost
@@ -168,7 +168,7 @@ class Operands:
             return False
         first = word.partition("/")[0]
         return any(
-            name[0] == "-" and may_meet(f"/{first}", f"/{name}")
+            name[0] == "-" and name_may_meet(first, name)
             for folder in folders - {ANYWHERE}
             for name in self._links.names_in(folder)
         )
@@ -330,12 +330,9 @@ class Operands:
     def _somewhere(self, text: str, *, writes: bool = False) -> Iterator[Finding]:
         """A path of which only a part is known, or not the folder that it starts from."""
         names, patterns = set(filter(None, _NO_NAME.split(text))), patterns_of(text)
-        for path, one in self._rules.roots.items():
-            name = path.rpartition("/")[2]
-            if (one.kept in ("own", "read") or (writes and one.kept == "write")) and (
-                name in names or any(may_meet(f"/{pattern}", f"/{name}", dots=True) for pattern in patterns)
-            ):
-                yield Finding("maybe", f"it may be {path}, which a rule denies", one.rule)
+        for name, one in self._rules.kept_by_name(writes=writes).items():
+            if name in names or any(name_may_meet(pattern, name, dots=True) for pattern in patterns):
+                yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
                 return
 
     # Globs.

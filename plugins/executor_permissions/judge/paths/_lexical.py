@@ -13,6 +13,7 @@ _HIDDEN = re.compile(
     "\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _HIDDEN_ASCII = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_NAME = re.compile(r"[\w.-]+")
 _LOOKS_LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.*-]*://")
 
 
@@ -26,24 +27,29 @@ def looks_like_url(text: str) -> bool:
     return _LOOKS_LIKE_URL.match(text) is not None
 
 
-@lru_cache(maxsize=64)
-def _words_pattern(words: frozenset[str]) -> re.Pattern[str]:
-    return re.compile(r"(?<![\w.-])(?:" + "|".join(map(re.escape, sorted(words))) + r")(?![\w-])")
-
-
-@lru_cache(maxsize=64)
-def _letters_pattern(words: frozenset[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, sorted(words))))
-
-
-def holds(text: str, words: frozenset[str]) -> bool:
-    """Whether one of *words* occurs in *text*, be it within another word: if not, nothing in it can mean one."""
-    return _letters_pattern(words).search(text) is not None
-
-
 def mentions(text: str, words: frozenset[str]) -> str | None:
-    """The first of *words* that occurs in *text* as a word of its own, or None."""
+    """
+    The first of *words* that occurs in *text* as a word of its own, or None: behind no letter, digit, ``_``, ``.`` or
+    ``-``, and in front of none of these but a dot. However many they are, that takes as long.
+    """
     if not words:
         return None
-    found = _words_pattern(words).search(text)
+    longest, others = _kinds(words)
+    names: dict[str, None] = dict.fromkeys(_NAME.findall(text))
+    for name in names:
+        if name in words:
+            return name
+        dot = name.find(".", 1)
+        while 0 < dot <= longest:
+            if name[:dot] in words:
+                return name[:dot]
+            dot = name.find(".", dot + 1)
+    found = others.search(text) if others is not None else None
     return found[0] if found else None
+
+
+@lru_cache(maxsize=64)
+def _kinds(words: frozenset[str]) -> tuple[int, re.Pattern[str] | None]:
+    """The length of the longest of *words*, and what finds those that are no names: ``g++``."""
+    others = "|".join(re.escape(word) for word in sorted(words) if _NAME.fullmatch(word) is None)
+    return max(map(len, words)), re.compile(rf"(?<![\w.-])(?:{others})(?![\w-])") if others else None

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PLAIN_BRACKET = re.compile(r"\[[!^]?[^\[\]\\!^]+\]")
+_WILD = frozenset(("*", "?", "[", ""))  # what may stand for another character
 _LONGEST = 2000  # characters of a pattern that is compared; a longer one may be anything
 
 
@@ -22,7 +28,7 @@ def may_meet(pattern: str, other: str, *, dots: bool = False) -> bool:
     given, wanted = _parts(pattern), _parts(other)
     if "**" not in other:
         return len(given) >= len(wanted) and all(
-            _name_may_meet(one, two, dots=dots) for one, two in zip(given, wanted, strict=False)
+            name_may_meet(one, two, dots=dots) for one, two in zip(given, wanted, strict=False)
         )
     reached = {0}  # how many of the wanted parts may be done with
     for one in given:
@@ -33,7 +39,7 @@ def may_meet(pattern: str, other: str, *, dots: bool = False) -> bool:
             if "**" in wanted[at]:
                 further.add(at)
                 further.add(at + 1)
-            elif _name_may_meet(one, wanted[at], dots=dots):
+            elif name_may_meet(one, wanted[at], dots=dots):
                 further.add(at + 1)
         reached = further
         if not reached:
@@ -45,7 +51,7 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
-def _skipped(reached: set[int], wanted: list[str], star: str) -> set[int]:
+def _skipped(reached: set[int], wanted: Sequence[str], star: str) -> set[int]:
     """With each *star* left out, which may stand for nothing: for no folder, or for no character."""
     found = set(reached)
     for at in sorted(reached):
@@ -56,13 +62,21 @@ def _skipped(reached: set[int], wanted: list[str], star: str) -> set[int]:
     return found
 
 
-def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
-    """Whether a name may fit both; a ``[…]`` counts as any character, or as any text."""
+def name_may_meet(glob: str, name: str, *, dots: bool = False) -> bool:
+    """`may_meet` of one name; a ``[…]`` counts as any character, or as any text."""
     if name[:1] == "." and glob[:1] in ("*", "?") and not dots:
         return False
     if "*" not in glob and "?" not in glob and "[" not in glob and "*" not in name:
         return glob == name
-    one, two = _simplified(glob), list(name)
+    if glob[:1] != name[:1] and _WILD.isdisjoint((glob[:1], name[:1])):
+        return False  # as nearly every name
+    if len(glob) > _LONGEST:
+        return True
+    return _fit_both(_simplified(glob), name)
+
+
+def _fit_both(one: Sequence[str], two: str) -> bool:
+    """Whether a text may fit both the characters *one* of a glob, and *two*, in which ``*`` alone is a wildcard."""
     reached = {0}
     for character in one:
         reached = _skipped(reached, two, "*")
@@ -82,7 +96,8 @@ def _name_may_meet(glob: str, name: str, *, dots: bool) -> bool:
     return len(two) in _skipped(reached, two, "*")
 
 
-def _simplified(glob: str) -> list[str]:
+@lru_cache(maxsize=256)
+def _simplified(glob: str) -> Sequence[str]:
     """
     The characters of a glob, with ``?`` for each ``[…]``; a ``[`` that nothing closes may be either.
 

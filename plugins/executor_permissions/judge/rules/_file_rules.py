@@ -67,6 +67,7 @@ class FileRules:
     _names: set[str] = field(default_factory=set)
     _bare: set[tuple[str, str]] = field(default_factory=set)  # folders that `is_bare` said yes of, and so many
     _free: set[str] = field(default_factory=set)  # folders that no root is, or is above; at most `_MOST_FREE`
+    _named: dict[bool, dict[str, Found]] = field(default_factory=dict)  # `kept_by_name`, of either kind
     _compared: tuple[str, tuple[str, ...], list[Found]] = field(default_factory=lambda: ("", (), []))
 
     def add_rule(self, rule: PathRule, text: str, kept: Kept) -> None:
@@ -100,8 +101,19 @@ class FileRules:
             self._free.clear()
             self.usual.clear()
             self._bare.clear()
+            self._named.clear()
             self._folded[_fold(path)] = path
             self._names.add(_fold(path.rpartition("/")[2]))
+
+    def kept_by_name(self, *, writes: bool) -> dict[str, Found]:
+        """The first of the files of each name that rules keep from whoever reads, or who *writes*."""
+        found = self._named.get(writes)
+        if found is None:
+            found = self._named[writes] = {}
+            for path, one in self.roots.items():
+                if one.kept in ("own", "read") or (writes and one.kept == "write"):
+                    found.setdefault(path.rpartition("/")[2], one)
+        return found
 
     def keep_usual(self, folder: str) -> None:
         """Remember that *folder* is one of the usual ones."""

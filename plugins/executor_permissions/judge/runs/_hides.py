@@ -42,6 +42,8 @@ def hidden_in(
     """
     every = [(step.command, _all_of(step, runs)) for step, runs in judged]
     writes = not in_order and any(surely and _writes(one) for _, ones in every for one, surely in ones)
+    is_sent = any(one.stdin for _, ones in every for one, _ in ones)
+    names_one = is_sent and _lexical.mentions(text, programs) is not None
     before: list[Command] = []
     left = _MOST_WORDS
     for command, ones in every:
@@ -54,7 +56,7 @@ def hidden_in(
             if one.program in _EXPORTING:
                 found = found or _exports(one)
             found = found or (_runs_what_it_wrote(one, before, programs) if writes else None)
-            found = found or _names_one_of(one, text, programs)
+            found = found or _names_one_of(one, programs, sent=names_one)
             if found is not None:
                 return found
         before.append(command)
@@ -122,18 +124,20 @@ def _exports(command: Command) -> str | None:
     return None
 
 
-def _names_one_of(command: Command, text: str, programs: frozenset[str]) -> str | None:
-    """A program that is given the name of one of *programs* may run it, unless it is known to run nothing."""
+def _names_one_of(command: Command, programs: frozenset[str], *, sent: bool) -> str | None:
+    """
+    A program that is given the name of one of *programs* may run it, unless it is known to run nothing.
+
+    Args:
+        sent: Whether its input, if it has one, may name one of them.
+    """
     program = command.program
     if not programs or program is None or (program in _JUDGED_BY_THEMSELVES and not _runs_behind_a_word(command)):
         return None
-    if command.stdin and _lexical.mentions(text, programs):
+    if sent and command.stdin:
         quiet = _runs_nothing(command) and not takes_commands(command.words)
         return None if quiet else f"{program} may run what it is sent"
-    given = command.words[1:]
-    if not _lexical.holds(" ".join(given), programs):
-        return None  # as nearly every command
-    for at, word in enumerate(given, 1):
+    for at, word in enumerate(command.words[1:], 1):
         name = word.rpartition("/")[2].rpartition("=")[2]
         if name not in programs and not (_TEXT.search(word) and _mentions(word, program, programs)):
             continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge.bash import _shell
 from executor_permissions.judge.bash._moves import Surroundings, moved_by
+from executor_permissions.judge.bash._split_simple import MAX_COMMANDS
 from executor_permissions.judge.bash._walk import Step, Walked, walk
 from executor_permissions.judge.bash._words import DEFINITE, MAX_NESTING, Command, Reading, Unknown
 from executor_permissions.judge.runs._unwrap import look_inside
@@ -55,12 +56,19 @@ class Runs:
     Args:
         home: What ``~`` stands for.
         links: Resolves folders.
+        steps: How many commands of the same line have been found already.
+
+    Attributes:
+        has_scripts: Whether one of them runs a script.
+        hidden: Why there may be more.
     """
 
-    def __init__(self, home: str, links: Links) -> None:
+    def __init__(self, home: str, links: Links, steps: int = 0) -> None:
         self._home = home
         self._links = links
+        self.steps = steps
         self._left = _MOST_SCRIPT
+        self.has_scripts = False
         self.hidden: str | None = None
 
     def hide(self, why: str) -> None:
@@ -69,7 +77,7 @@ class Runs:
 
     def walked(self, script: Script, text: str, folders: Folders) -> Walked:
         """The simple commands of *script*, which was read of *text*, with the folders they may run in."""
-        return walk(script, text, self._around(), self._links, folders)
+        return walk(script, text, self._around(), self._links, folders, before=self.steps)
 
     def _around(self) -> Surroundings:
         return Surroundings(self._home, _has_search_path)
@@ -121,15 +129,20 @@ class Runs:
                 yield from self._script(inner.script, folders, depth, command, certain=inner.certain)
 
     def _script(self, script: str, folders: Folders, depth: int, outer: Command, *, certain: bool) -> Iterator[Run]:
+        self.has_scripts = True
         self._left -= len(script)
         if self._left < 0:
             self.hide("it holds a script that is too long")
+            return
+        if self.steps > MAX_COMMANDS:
+            self.hide(f"it has more than {MAX_COMMANDS} commands")
             return
         reading = _shell.understood(script)
         if reading.hidden and certain:
             self.hide(reading.hidden)
         read = reading.script
         steps = self.without_script(reading, folders) if read is None else self.walked(read, script, folders).steps
+        self.steps += len(steps)
         for one in steps:
             step = _fed(one, outer, script)
             if not step.command.words and (step.command.redirects or step.command.assignments):
