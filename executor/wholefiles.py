@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["about_file", "beside", "leave_to_owner", "locked", "write_whole"]
+__all__ = ["about_file", "beside", "holding", "leave_to_owner", "locked", "write_whole"]
 
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only reads a file and writes it
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.1  # seconds
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
 _LOCKS = "/proc/locks"  # see proc_locks(5)
 
 
@@ -82,27 +82,33 @@ def locked(path: Path) -> Iterator[None]:
         TimeoutError: Somebody has held it for `_LONGEST_SECONDS`; the message says who, where the system does.
         OSError: The file cannot be opened.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows: the last writer wins
+    if sys.platform == "win32":  # the last writer wins
         yield
         return
-    with open(path, "a", opener=_new_or_regular) as stream:
-        end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
-        # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
-        while not _try(lambda: fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB), path):
-            if time.monotonic() >= end:
-                raise TimeoutError(errno.ETIMEDOUT, _held_by(path), str(path))
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # what was done under it is done, and closing it lets go as well
-                fcntl.flock(stream, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+    with open(path, "a", opener=_new_or_regular) as stream, holding(stream.fileno(), path):
+        yield
 
 
-def _try(lock: Callable[[], object], path: Path) -> bool:
+@contextmanager
+def holding(descriptor: int, path: str | Path) -> Iterator[None]:
+    """The same of a file that is open: *descriptor*, of *path*. Whoever opened it closes it."""
+    import fcntl
+
+    end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
+    # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
+    while not _try(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB), path):
+        if time.monotonic() >= end:
+            raise TimeoutError(errno.ETIMEDOUT, _held_by(path), str(path))
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # what was done under it is done, and closing it lets go as well
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+
+
+def _try(lock: Callable[[], object], path: str | Path) -> bool:
     try:
         with about_file(path):
             lock()
@@ -112,7 +118,7 @@ def _try(lock: Callable[[], object], path: Path) -> bool:
 
 
 @contextmanager
-def about_file(path: Path) -> Iterator[None]:
+def about_file(path: str | Path) -> Iterator[None]:
     """What the system refuses is about *path*: of a lock, of what is read and of a full disk it names no file."""
     try:
         yield
@@ -123,7 +129,7 @@ def about_file(path: Path) -> Iterator[None]:
         raise
 
 
-def _held_by(path: Path) -> str:
+def _held_by(path: str | Path) -> str:
     holder = _holder(path)
     who = f"Process {holder}" if holder else "Another process"
     how = f"`ps -fp {holder}` shows it" if holder else f"`fuser {path}` tells which"
@@ -133,10 +139,10 @@ def _held_by(path: Path) -> str:
     )
 
 
-def _holder(path: Path) -> int | None:
+def _holder(path: str | Path) -> int | None:
     """Who has locked *path*; None where the system does not say, or another namespace has that number."""
     try:
-        number = path.stat().st_ino
+        number = os.stat(path).st_ino  # noqa: PTH116 -- may be text
         with open(_LOCKS, encoding="ascii") as listed:  # noqa: PTH123 -- no path of ours
             found = (line.split() for line in listed)
             return (

@@ -27,7 +27,6 @@ import os
 import stat
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +40,7 @@ from executor.confine._removal import opened, remove
 from executor.confine._values import AGAIN, PASSING
 from executor.errors import ConfinementError
 from executor.ownfolders import make_private
+from executor.wholefiles import holding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 
 _LOCK, _GONE = ".lock", ".gone"  # behind the name of a folder
-_LONGEST_SECONDS = 20.0  # that another process is waited for, which only makes a folder, or clears one away
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
 
 
 class UnusableError(ConfinementError):
@@ -66,6 +64,8 @@ def _using_own() -> Iterator[None]:
     except OSError as error:
         passes = error.errno in PASSING
         hint = AGAIN if passes else ". Mend that and try again, or set XDG_STATE_HOME"
+        if isinstance(error, TimeoutError):
+            hint = ""  # it says what to do
         raise UnusableError(f"The folder of the boxes cannot be used: {error}{hint}") from error
 
 
@@ -201,19 +201,15 @@ def held(folder: str) -> Iterator[None]:
     It is that of a file beside it, which no box can open: folders can be opened wherever they are, and be locked then.
 
     Raises:
-        UnusableError: It cannot be had, or not within `_LONGEST_SECONDS`.
+        UnusableError: It cannot be had, or somebody does not let go of it.
     """
     path = folder + _LOCK
-    with _using_own():
-        descriptor = _lock_file(path)
-    try:
+    with contextlib.ExitStack() as stack:
         with _using_own():
-            _wait_for(descriptor, path)
+            descriptor = _lock_file(path)
+            stack.callback(os.close, descriptor)
+            stack.enter_context(holding(descriptor, path))
         yield
-    finally:
-        with contextlib.suppress(OSError):  # what was done under it is done, and closing it lets go as well
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
-        os.close(descriptor)
 
 
 def _lock_file(path: str) -> int:
@@ -223,24 +219,6 @@ def _lock_file(path: str) -> int:
     except PermissionError:
         os.chmod(path, 0o600)  # under Landlock a command may have taken away the rights to what it cannot open
         return os.open(path, flags, 0o600)
-
-
-def _wait_for(descriptor: int, path: str) -> None:
-    """Lock it. Asks again and again: flock(2) knows no limit, and waking it is for the whole program's signals only."""
-    end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() < end:
-                time.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-                continue
-            raise UnusableError(
-                f"Another process has not let go of {path} for {_LONGEST_SECONDS:.0f} seconds: it is stopped or hangs. "
-                f"`fuser {path}` tells which; end it, or have it go on (kill -CONT), and try again"
-            ) from None
-        return
 
 
 def _lock(folder: str, flags: int = 0) -> io.FileIO:

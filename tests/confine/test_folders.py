@@ -19,6 +19,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("there are no boxes", allow_module_level=True)
 
+from executor import wholefiles
 from executor.confine import Profile, _folders, let_go, start
 from executor.confine._removal import remove
 from executor.errors import ConfinementError
@@ -56,7 +57,7 @@ def test_a_lock_that_the_system_does_not_let_go_of_is_let_go_by_closing_it(tmp_p
         flock(descriptor, how)
 
     monkeypatch.setattr(_folders.fcntl, "flock", refuses)
-    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0)  # who still held it would be told so at once
+    monkeypatch.setattr(wholefiles, "_LONGEST_SECONDS", 0)  # who still held it would be told so at once
     entered = []
     for _ in range(2):
         with _folders.held(str(tmp_path / "boxes")):
@@ -88,7 +89,7 @@ def test_nobody_waits_while_what_a_command_left_is_removed(tmp_path, monkeypatch
         remove(path)
 
     monkeypatch.setattr(_folders, "remove", looked_at)
-    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0.1)
+    monkeypatch.setattr(wholefiles, "_LONGEST_SECONDS", 0.1)
     temporary = _folders.Temporary(runs)
     left = Path(temporary.path, "folder")
     left.mkdir()
@@ -246,17 +247,20 @@ def test_what_a_command_locks_keeps_no_other_waiting(name, boxes_in, tmp_path, l
 
 
 def test_who_waits_for_a_process_that_does_not_go_on_is_told_which(tmp_path, monkeypatch):
-    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0.01)
+    monkeypatch.setattr(wholefiles, "_LONGEST_SECONDS", 0.01)
     folder = str(tmp_path / "boxes")
     with _folders.held(folder):
-        with pytest.raises(ConfinementError, match=f"fuser {folder}.lock"), _folders.held(folder):
+        with (
+            pytest.raises(ConfinementError, match=f"has not let go of this file .*{folder}.lock"),
+            _folders.held(folder),
+        ):
             pass
     with _folders.held(folder):
         pass
 
 
 def test_a_program_that_forks_meanwhile_does_not_go_on_holding_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(_folders, "_LONGEST_SECONDS", 0.01)
+    monkeypatch.setattr(wholefiles, "_LONGEST_SECONDS", 0.01)
     end, ending = os.pipe()
     with _folders.held(str(tmp_path / "boxes")):
         child = os.fork()
