@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ class CommandGate:
         """The first step: what the policy says."""
         decision = self._judge(call, context)
         if decision.verdict == "ask" and decision.method == "default" and not self._has_policy and _only_reads():
-            return Decision("allow", "the tool only reads", "read_only")
+            return replace(decision, verdict="allow", reason="the tool only reads", method="read_only")
         return decision
 
     def _judge(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:

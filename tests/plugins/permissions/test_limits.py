@@ -218,3 +218,14 @@ def test_a_projects_file_can_only_lower_a_number(tmp_path):
             first, project_root=tmp_path / "proj", state_dir=tmp_path / "state", channel=lambda _approval: "no"
         )
         assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
+
+
+@pytest.mark.parametrize(("answer", "people"), [("all", False), ("yes", True)])
+def test_beyond_a_limit_a_command_has_its_box_all_the_same(make, answer, people):
+    rules = {"whitelist": {"patterns": ["touch *"]}, "confine": {"people": people}}
+    plugin = make({"runCommand": {"turn": 0}}, answer, **rules)
+    call = ToolCall("1", "runCommand", {"command": "touch a"})
+    decision = plugin.decide(call)
+    assert (decision.verdict, decision.confine.name) == ("ask", "project")
+    plugin.ask(call, decision)  # from the second on nobody is asked, where all is allowed
+    assert plugin.ask(call, decision).confine == decision.confine

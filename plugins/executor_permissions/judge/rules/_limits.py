@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from executor import Decision
 from executor_permissions._forked import of_this_process
 from executor_permissions.judge.paths._globs import Wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from executor import Decision
 
 LimitScope = Literal["turn", "session"]
 TURN_SECONDS = 600.0
@@ -52,11 +54,11 @@ def limits_of(limits: Iterable[Limit], tool: str) -> list[Limit]:
 
 
 def beyond(limit: Limit, decision: Decision) -> Decision:
-    """What becomes of *decision* to allow a call beyond *limit*: a person is asked."""
+    """What becomes of *decision* to allow a call beyond *limit*: a person is asked. Its box stays the same."""
     reason = f"{limit.tool} has run {_times(limit.calls)} in this {limit.scope}, as often as it may without a question"
     if limit.scope == "turn" and limit.calls:
         reason += "; it may again in the next turn"
-    return Decision("ask", reason, "ask_rule", limit.rule, decision.parts)
+    return replace(decision, verdict="ask", reason=reason, method="ask_rule", rule=limit.rule)
 
 
 def _times(calls: int) -> str:
