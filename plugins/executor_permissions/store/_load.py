@@ -366,12 +366,13 @@ def _merged(kind: type[P], sources: Sequence[Source], places: Places, default: D
 
 def _limits(sources: Sequence[Source]) -> list[Limit]:
     """Every limit of every file: all of them hold, so that another file can only lower a number."""
-    return [
+    found = (
         Limit(tool, scope, number)
         for source in sources
         for tool, numbers in source.value.get("limits", {}).items()
         for scope, number in numbers.items()
-    ]
+    )
+    return list(dict.fromkeys(found))  # one that two files say is one: a call counts for it once
 
 
 def _places(sources: Sequence[Source], project: Path, home: str | Path | None, state_dir: Path | None) -> Places:

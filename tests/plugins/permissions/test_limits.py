@@ -220,6 +220,16 @@ def test_a_projects_file_can_only_lower_a_number(tmp_path):
         assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
 
 
+def test_the_same_limit_in_two_files_counts_a_call_once(tmp_path):
+    own = tmp_path / "proj" / ".toolexec" / "permissions.json"
+    own.parent.mkdir(parents=True)
+    first = tmp_path / "first.json"
+    for path in (first, own):
+        path.write_text(json.dumps({**RULES, "limits": {"t": {"turn": 2}}}))
+    plugin = PermissionPlugin(first, project_root=tmp_path / "proj", state_dir=tmp_path / "state", channel_type="none")
+    assert runs(plugin, "t", 3) == ["whitelist", "whitelist", "no_channel"]
+
+
 @pytest.mark.parametrize(("answer", "people"), [("all", False), ("yes", True)])
 def test_beyond_a_limit_a_command_has_its_box_all_the_same(make, answer, people):
     rules = {"whitelist": {"patterns": ["touch *"]}, "confine": {"people": people}}
