@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Literal
 
 from executor.wholefiles import leave_to_owner
 
-__all__ = ["home_folder", "make_private", "own_folder"]
+__all__ = ["home_folder", "lost_link", "make_private", "own_folder"]
 
 
 def own_folder(kind: Literal["config", "state", "data", "cache"]) -> Path:
@@ -30,6 +31,24 @@ def home_folder() -> Path:
         return Path.home()
     except RuntimeError:
         return Path("/")
+
+
+def lost_link(path: Path) -> Path | None:
+    """
+    The link in the place of *path*, or of a folder on the way to it, that leads to nothing; None if there is none.
+
+    What is behind it is not missing: a disk that is not there now, as a folder of settings may be on, has it.
+
+    Raises:
+        OSError: It cannot be looked for.
+    """
+    for each in (path, *path.parents):
+        try:
+            is_link = stat.S_ISLNK(each.lstat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        return each if is_link and not each.exists() else None
+    return None
 
 
 def make_private(folder: Path) -> None:

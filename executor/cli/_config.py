@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.cli._errors import CliError
 from executor.ownfiles import keep_own
-from executor.ownfolders import own_folder
+from executor.ownfolders import lost_link, own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,10 +79,10 @@ def load() -> Config:
     except (FileNotFoundError, NotADirectoryError):  # below a file, such as HOME=/dev/null, there is none either
         if os.environ.get("TOOLEXEC_CONFIG"):
             raise CliError(f"{path}: there is no such file, but TOOLEXEC_CONFIG names it") from None
-        if path.is_symlink():
-            raise CliError(
-                f"{path}: the link leads to no file: have it lead to the configuration, or remove it"
-            ) from None
+        link = lost_link(path)
+        if link is not None:
+            text = f"{link}: the link leads to nothing: have it lead to the configuration, or remove it"
+            raise CliError(text) from None
         return Config(path)
     except OSError as error:
         why = f"it cannot be read: {error.strerror or error}"

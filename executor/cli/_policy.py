@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor.cli._errors import CliError
-from executor.ownfolders import own_folder
+from executor.ownfolders import lost_link, own_folder
 from executor.pasted import operand
 from executor.registry import BUNDLED
 
@@ -62,7 +62,7 @@ def _policy_without_plugin() -> Path | None:
     own = own_folder("config") / "permissions.json"
     here = Path.cwd()
     projects = (folder / ".toolexec" / "permissions.json" for folder in (here, *here.parents))
-    return next((path for path in (own, *projects) if os.path.lexists(path)), None)
+    return next((path for path in (own, *projects) if os.path.lexists(path) or lost_link(path) is not None), None)
 
 
 def add_commands(rules: Sequence[str]) -> str:

@@ -121,12 +121,13 @@ def test_mistake_is_one_object_with_json(run, configure):
     assert (error["exit_code"], error["kind"], error["details"]) == (2, "usage", {"path": str(path), "key": "ledger"})
 
 
-def test_a_link_that_leads_to_no_file_is_no_missing_configuration(run, own_folders):
-    path = own_folders / "config/toolexec/config.toml"
+@pytest.mark.parametrize("name", ["config.toml", "."], ids=["the file", "its folder"])
+def test_a_link_that_leads_to_nothing_is_no_missing_configuration(run, own_folders, name):
+    path = own_folders / "config/toolexec" / name
     path.parent.mkdir(parents=True)
-    path.symlink_to("nowhere.toml")
+    path.symlink_to("nowhere")
     result = run("config", "show")
-    assert (result.exit_code, result.stderr.partition(":")[2].split(": ")[1]) == (2, "the link leads to no file")
+    assert (result.exit_code, result.stderr.partition(":")[2].split(": ")[1]) == (2, "the link leads to nothing")
 
 
 def test_file_that_was_named_and_is_not_there_is_an_error(run, monkeypatch):

@@ -15,6 +15,7 @@ from executor_permissions.judge.rules._limits import Limit
 from executor_permissions.judge.rules._rules import LISTS, NO_PROJECT, WHOLE_SERVER, Places
 from executor_permissions.store._channel import folder_of, unfit_folder
 from executor_permissions.store._own_tests import run_tests
+from executor_permissions.store._private import first_missing
 from executor_permissions.store._source import Source, checked, failure, read_source
 
 if TYPE_CHECKING:
@@ -85,12 +86,9 @@ def named_file(path: str | Path | None = None) -> Path | None:
 def is_meant(path: Path) -> bool:
     """Whether there is to be a policy at *path*: a link to nowhere, and what cannot be reached, are no missing file."""
     try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+        return first_missing(path) is None
     except OSError:
         return True  # reading it says what is wrong
-    return True
 
 
 def project_file(project: str | Path) -> Path:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from executor.ownfolders import make_private
+from executor.ownfolders import lost_link, make_private
 from executor.paths import regular_only
 from executor.terminalsession import is_open
 from executor.wholefiles import about_file, beside, write_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 LONGEST_SESSION = 30 * 86400.0  # seconds after which nobody comes back to a session, unless its terminal is still open
 
@@ -25,21 +22,23 @@ def is_forgotten(session: str, since: float, now: float) -> bool:
 
 
 def stamp_of(path: str | Path) -> tuple[int, int, int] | None:
-    """What is another one when this file has been written; None where there is none."""
+    """What is another one when this file has been written; None where there is none. Raises OSError."""
     try:
         status = os.stat(path)  # noqa: PTH116 -- every judged call comes by here
     except FileNotFoundError:
-        return None
+        return None if lost_link(Path(path)) is None else (0, 0, 0)
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def first_missing(path: Path) -> str | None:
     """
-    The first on the way to *path* that does not exist; None where all does.
+    The first on the way to *path* that does not exist; None where all does, or a link on it leads to nothing.
 
     Raises:
         OSError: It cannot be looked for. What may be there is not missing: somebody may have said never in it.
     """
+    if lost_link(path) is not None:
+        return None
     missing = None
     for each in (path, *path.parents):
         try:
@@ -57,7 +56,7 @@ def read_private(path: Path) -> Any:
 
     Raises:
         FileNotFoundError: There is none.
-        ValueError: It is no JSON, or no regular file; says why.
+        ValueError: It is no JSON, no regular file, or behind a link that leads to nothing; says why.
         OSError: It cannot be read.
     """
     try:
@@ -66,6 +65,9 @@ def read_private(path: Path) -> Any:
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
     except OSError as error:
+        link = lost_link(path)
+        if link is not None:
+            raise ValueError(f"the link {link} leads to nothing") from error
         if os.path.lexists(path) and not path.is_file():
             raise ValueError("it is no regular file") from error
         raise

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import PermissionConfigError
+from executor.ownfolders import lost_link
 from executor.paths import regular_only
 from executor_permissions.judge.rules._limits import Limit
 from executor_permissions.judge.rules._rules import LISTS, ListName, Section
@@ -112,10 +113,10 @@ def read_unchecked(path: Path) -> Source:
         with open(path, "rb", opener=regular_only) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
-        if path.is_symlink():
-            raise failure(
-                path, [f"{path}: the link leads to no file: have it lead to the policy, or remove it"]
-            ) from None
+        link = lost_link(path)
+        if link is not None:
+            problem = f"{link}: the link leads to nothing: have it lead to the policy, or remove it"
+            raise failure(path, [problem]) from None
         raise failure(
             path, [f"{path}: the file does not exist: create it (a file of {{}} asks about everything)"]
         ) from None

@@ -188,8 +188,18 @@ def test_a_link_that_leads_to_no_file_is_no_missing_policy(tmp_path, own_folders
     folder = own_folders / "config/toolexec" if whose == "user's" else tmp_path / ".toolexec"
     folder.mkdir(parents=True)
     (folder / "permissions.json").symlink_to(target)
-    with pytest.raises(PermissionConfigError, match=r"permissions\.json: (the link leads to no file|cannot be read)"):
+    with pytest.raises(PermissionConfigError, match=r"permissions\.json: (the link leads to nothing|cannot be read)"):
         PermissionPlugin(project_root=tmp_path)
+
+
+@pytest.mark.parametrize("whose", ["config", "config/toolexec", ".toolexec", "../.toolexec"])
+def test_a_folder_that_is_a_link_to_nothing_is_no_missing_policy_either(tmp_path, own_folders, whose):
+    link = tmp_path / "out/proj" / whose if "." in whose else own_folders / whose
+    for folder in (tmp_path / "out/proj/.git", link.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "not there now")
+    with pytest.raises(PermissionConfigError, match="the link leads to nothing"):
+        PermissionPlugin(project_root=tmp_path / "out/proj")
 
 
 def test_a_projects_file_denies_at_once_and_allows_only_when_trusted(tmp_path, project_file):

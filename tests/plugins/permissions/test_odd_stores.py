@@ -16,6 +16,7 @@ ODD = {
     "folder": os.mkdir,
     "device": lambda path: path.symlink_to("/dev/zero"),
     "depth": lambda path: path.write_text("[" * 200_000),
+    "link": lambda path: path.symlink_to("nowhere"),
 }
 
 
@@ -46,6 +47,17 @@ def test_nothing_begins_on_what_is_no_file_of_answers(make, odd, tmp_path, name)
     odd(tmp_path / "state" / name)
     with pytest.raises(PermissionConfigError, match=f"{name}.* is damaged"):
         make(lambda _: "yes")
+
+
+@pytest.mark.parametrize("session", ["", "1"])
+@pytest.mark.parametrize("link", [".", "..", "../.."])
+def test_answers_behind_a_link_that_leads_to_nothing_are_not_missing(tmp_path, session, link):
+    state = tmp_path / "state/toolexec/permissions"
+    made = (state / link).resolve()
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.symlink_to(tmp_path / "not there now")
+    with pytest.raises(PermissionConfigError, match=f"the link {made} leads to nothing"):
+        PermissionPlugin(policy={}, project_root=tmp_path, state_dir=state, session_id=session)
 
 
 @pytest.mark.parametrize("name", ["grants.json", "sessions.json"])
