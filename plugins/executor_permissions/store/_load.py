@@ -293,7 +293,7 @@ def _note_unread(source: Source, first: Source) -> None:
 
 
 def _is_of(source: Source, path: Path) -> bool:
-    return source.path is not None and path.resolve() == source.path.resolve()
+    return source.path is not None and os.path.realpath(path) == os.path.realpath(source.path)
 
 
 def _leave_what_narrows(source: Source) -> None:

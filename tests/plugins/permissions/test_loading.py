@@ -332,6 +332,15 @@ def test_limits_boxes_and_problems_know_the_files_above(tmp_path, inner, monkeyp
     assert ("build", False) in told
 
 
+def test_links_in_a_circle_in_a_project_are_a_policy_that_does_not_load(tmp_path):
+    own, project = tmp_path / "own.json", tmp_path / "proj/.toolexec"
+    own.write_text("{}")
+    project.mkdir(parents=True)
+    (project / "permissions.json").symlink_to("permissions.json")
+    with pytest.raises(PermissionConfigError, match="cannot be read"):
+        PermissionPlugin(own, project_root=project.parent)
+
+
 @pytest.mark.parametrize("home", ["proj", "proj/sub", "proj/sub/x"])
 def test_what_is_in_the_home_folder_or_above_it_is_no_file_of_a_project(tmp_path, inner, home):
     root = tmp_path / "proj/sub/x"
