@@ -330,12 +330,8 @@ class PermissionPlugin:
 
     @property
     def has_policy(self) -> bool:
-        """Whether a policy file is in force: the user's, the one that the environment names, or a project's."""
-        policy = self.policy
-        if policy is None:
-            return False
-        project = policy.places.project
-        return _load.policy_file()[1] or _load.is_meant(_load.project_file(project)) or bool(_load.files_above(project))
+        """Whether a policy file is in force: one that was named, the user's, or a project's."""
+        return self.policy is not None and bool(self.policy.files)
 
     def where(self, decided: Decision | Part) -> str | None:
         """``FILE:LINE`` of the rule that decided, or None: it is of no file, or there is no rule."""

@@ -489,6 +489,13 @@ def test_what_an_untrusted_project_says_of_boxes_can_only_narrow(run, run_json, 
     assert {each["narrows"] for each in run_json("permissions", "show")["settings"]} == {False}
 
 
+def test_boxes_that_a_trusted_project_takes_away_are_told_without_a_file_of_ones_own(run, project):
+    (project / ".toolexec" / "permissions.json").write_text(json.dumps(RULES))
+    assert "boxes: only" not in run("permissions", "show").stdout
+    assert run("permissions", "trust").exit_code == 0
+    assert "boxes: only for what is known to read" in run("permissions", "show").stdout
+
+
 def test_the_place_of_a_rule_is_shown_whole_at_a_narrow_terminal(terminal, policy):
     path = policy(RULES)
     shown = terminal("permissions", "check", "runCommand", "command=git push; ls")

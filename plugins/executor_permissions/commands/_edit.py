@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
@@ -15,18 +14,15 @@ from executor_permissions.judge.rules._rules import LISTS, ListName
 from executor_permissions.store._content import every_comment, without_nulls
 from executor_permissions.store._load import (
     Policy,
-    default_state_dir,
-    files_above,
     is_meant,
     policy_file,
-    project_file,
 )
 from executor_permissions.store._private import write_private
 from executor_permissions.store._source import read_source
-from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from executor_permissions.store._source import Source
 
@@ -68,21 +64,10 @@ class Setting:
     narrows: bool
 
 
-def files(policy: Policy) -> list[tuple[Source, bool]]:
-    """The files in use and whether each is trusted, the user's first. Raises PermissionConfigError."""
-    project = Path(policy.places.project)
-    own, project_own = policy_file()[0], project_file(project)
-    found = [(read_source(own), True)] if is_meant(own) else []
-    if is_meant(project_own) and project_own.resolve() != own.resolve():
-        source = read_source(project_own)
-        found.append((source, Trust(default_state_dir()).is_trusted(project, source.digest)))
-    return [*found, *((read_source(path), False) for path in files_above(project))]
-
-
-def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
-    """The rules of one file; what it allows is not in force while it is not *trusted*."""
+def rules_of(source: Source) -> Iterator[Rule]:
+    """The rules of one file, those included that it allows and nobody has trusted."""
     for name in LISTS:
-        section, in_force = source.section(name).rules, trusted or name != "whitelist"
+        section, in_force = source.whole.get(name, {}), source.trusted or name != "whitelist"
         told: list[tuple[tuple[str | int, ...], object]]
         told = [((key, i), rule) for key in _LISTED for i, rule in enumerate(section.get(key, ()))]
         for tool, arguments in section.get("arguments", {}).items():
@@ -93,7 +78,7 @@ def rules_of(source: Source, *, trusted: bool = True) -> Iterator[Rule]:
             yield Rule(name, " ".join(map(str, place[:-1])), str(rule), where, in_force)
 
 
-def settings_of(source: Source, *, trusted: bool) -> Iterator[Setting]:
+def settings_of(source: Source) -> Iterator[Setting]:
     """What one file says of boxes and of how often tools may run."""
     told: list[tuple[tuple[str | int, ...], object]] = []
     for key, value in source.value.get("confine", {}).items():
@@ -106,7 +91,7 @@ def settings_of(source: Source, *, trusted: bool) -> Iterator[Setting]:
     for place, value in told:
         name = " ".join(each for each in place if isinstance(each, str))
         where = f"{source.path}:{source.lines.line(place)}"
-        yield Setting(name, value if isinstance(value, str) else json.dumps(value), where, not trusted)
+        yield Setting(name, value if isinstance(value, str) else json.dumps(value), where, not source.trusted)
 
 
 def add_rule(

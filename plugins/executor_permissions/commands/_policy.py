@@ -28,7 +28,7 @@ from executor.cli import (
 )
 from executor_permissions._plugin import PermissionPlugin
 from executor_permissions.commands import _covers
-from executor_permissions.commands._edit import add_rule, files, remove_rule, rules_of, settings_of
+from executor_permissions.commands._edit import add_rule, remove_rule, rules_of, settings_of
 from executor_permissions.judge.rules._rules import NO_PROJECT
 from executor_permissions.store import _load, _source
 from executor_permissions.store._load import key_of, policy_file, project_file
@@ -82,9 +82,9 @@ def show_command(app: App, *, as_json: bool) -> None:
     """
     policy = _policy()
     path, exists = policy_file()
-    own, in_use = project_file(policy.places.project), files(policy)
-    found = [rule for source, trusted in in_use for rule in rules_of(source, trusted=trusted)]
-    settings = [each for source, trusted in in_use for each in settings_of(source, trusted=trusted)]
+    own = project_file(policy.places.project)
+    found = [rule for source in policy.files for rule in rules_of(source)]
+    settings = [each for source in policy.files for each in settings_of(source)]
     project = policy.places.project if policy.places.project != NO_PROJECT else None
     if as_json:
         told = {"path": str(path), "exists": exists, "project": project, "default": policy.default}
@@ -96,7 +96,7 @@ def show_command(app: App, *, as_json: bool) -> None:
     app.screen.result(
         f"project: {project or 'none, since this folder is no project'}\nwhat no rule is about: {policy.default}"
     )
-    if exists and policy.boxes.older:
+    if policy.boxes.older:
         app.screen.result('boxes: only for what is known to read; for the others set "version": "1.2"')
     rows = [
         (rule.list if rule.in_force else f"({rule.list})", rule.key, rule.rule, _near(rule.where, path, project))

@@ -126,6 +126,11 @@ class Policy(Judge):
         return self
 
     @property
+    def files(self) -> tuple[Source, ...]:
+        """The files that it was loaded from, the user's first."""
+        return tuple(source for source in self._sources if source.path is not None)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What in the files is legal, but probably not what was meant: rules that can match nothing are among it."""
         if self._problems is None:
@@ -257,14 +262,9 @@ def load_effective(
     Raises:
         PermissionConfigError: A file that was asked for is missing, or one that was found is wrong.
     """
-    sources = []
     asked_for = named_file(config_path)
-    if asked_for is not None:
-        sources.append(read_source(asked_for))
-    elif is_meant(user_file()):
-        sources.append(read_source(user_file()))
-    else:
-        sources.append(Source({}))
+    first = asked_for or user_file()
+    sources = [read_source(first) if asked_for is not None or is_meant(first) else Source({})]
     own = project_file(project_root)
     if is_meant(own) and not _is_of(sources[0], own):
         source = read_source(own)

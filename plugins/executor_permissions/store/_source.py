@@ -36,6 +36,7 @@ class Source:
         trusted: Whether it may allow things: the user's own file may, a project's where its folder is trusted.
         added: Whether it is in no file: what is said for a session.
         project: The folder that its rules are relative to, if that is not the project: it is of a folder above it.
+        whole: What stands in it; *value* is what of that holds.
     """
 
     value: Mapping[str, Any]
@@ -46,6 +47,7 @@ class Source:
     trusted: bool = True
     added: bool = False
     project: str | None = None
+    whole: Mapping[str, Any] = field(default_factory=dict)
 
     def where(self, path: KeyPath) -> str:
         """``FILE:LINE: key`` for messages."""
@@ -168,7 +170,7 @@ def checked(source: Source) -> None:
         for path, line in source.lines.twice
         if not str(path[-1]).startswith("_")
     ]
-    source.value = without_comments(source.value)
+    source.value = source.whole = without_comments(source.value)
     checker = Checker()
     checker.check(source.value)
     problems += [source.where(path) + text for path, text in checker.errors]

@@ -12,7 +12,7 @@ import pytest
 
 from executor.errors import PermissionConfigError
 from executor_permissions import PermissionPlugin, Policy
-from executor_permissions.commands._edit import files, rules_of
+from executor_permissions.commands._edit import rules_of
 from executor_permissions.commands._start import starter
 from executor_permissions.judge.rules._rules import Part
 from executor_permissions.judge.rules._scene import CallInfo
@@ -314,7 +314,7 @@ def test_a_project_below_another_is_not_free_of_what_that_forbids(tmp_path, inne
     assert inner.policy.decide(tool, args).verdict == verdict
 
 
-def test_limits_boxes_and_problems_know_the_files_above(tmp_path, inner, monkeypatch):
+def test_limits_boxes_and_problems_know_the_files_above(tmp_path, inner):
     outer = tmp_path / "proj"
     (outer / ".env").touch()
     assert [limit.calls for limit in inner.policy.limits] == [1]
@@ -324,12 +324,29 @@ def test_limits_boxes_and_problems_know_the_files_above(tmp_path, inner, monkeyp
     assert inner.policy.boxes.choose([part], {}).profile.name == "read"
     assert inner.policy.problems == ()
     assert inner.where(inner.policy.decide("wipe", {})).startswith(f"{outer}/.toolexec/permissions.json:")
-    monkeypatch.setenv("HOME", str(tmp_path))
     assert inner.has_policy
-    read = [rule for source, trusted in files(inner.policy) for rule in rules_of(source, trusted=trusted)]
+    read = [rule for source in inner.policy.files for rule in rules_of(source)]
     told = [(rule.rule, rule.in_force) for rule in read if rule.where.startswith(str(outer))]
     assert ("wipe", True) in told
     assert ("build", False) in told
+
+
+def test_a_policy_is_in_force_wherever_it_was_loaded_from_and_as_long_as_it_is(tmp_path, project_file):
+    own = tmp_path / "own.json"
+    own.write_text("{}")
+    alone = tmp_path / "alone"
+    plugin = PermissionPlugin(own, project_root=alone, state_dir=tmp_path / "state", terminal=False)
+    own.unlink()
+    assert plugin.has_policy
+    assert not PermissionPlugin(policy={}, project_root=project_file.parent.parent, terminal=False).has_policy
+    assert not PermissionPlugin(project_root=alone, terminal=False).has_policy
+
+
+def test_a_file_that_is_asked_for_is_no_file_above_as_well(inner, project_file):
+    root = inner.policy.places.project
+    policy = PermissionPlugin(project_file, project_root=root, home=project_file.parents[2], terminal=False).policy
+    assert [source.path for source in policy.files] == [project_file]
+    assert [rule.in_force for rule in rules_of(policy.files[0])] == [True] * 8
 
 
 def test_links_in_a_circle_in_a_project_are_a_policy_that_does_not_load(tmp_path):
