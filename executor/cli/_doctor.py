@@ -21,6 +21,7 @@ from executor.cli._errors import ExitCode, of_system
 from executor.errors import PluginError
 from executor.ownfolders import own_folder
 from executor.pasted import within
+from executor.terminalsession import terminal_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -129,7 +130,7 @@ def _permissions() -> Finding:
 
     check = "permissions"
     try:
-        plugin = make_plugin()
+        plugin = make_plugin(terminal_session())  # as every call: by what was said at this terminal too
     except (PermissionConfigError, click.ClickException) as error:
         return Finding(check, "broken", error.message, "mend the file; until then no call runs")
     if plugin is None:

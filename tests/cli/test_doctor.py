@@ -195,7 +195,7 @@ def test_what_the_system_refuses_does_not_end_the_examination(found, own_folders
     folder.mkdir(parents=True)
     folder.chmod(0o755)
 
-    def refused():
+    def refused(_session):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder / "permissions"))
 
     monkeypatch.setattr("executor.cli._policy.make_plugin", refused)

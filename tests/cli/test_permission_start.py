@@ -452,6 +452,17 @@ def test_a_session_whose_leader_cannot_be_seen_has_no_id(monkeypatch):
 
 
 @pytest.mark.usefixtures("session")
+def test_doctor_finds_what_keeps_every_call_at_this_terminal_from_running(run, own_folders):
+    path = own_folders / "state/toolexec/permissions/sessions.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    assert run("call", "echo", "text=a").exit_code == 2
+    told = json.loads(run("doctor", "--json").stdout)["findings"]
+    found = next(finding for finding in told if finding["check"] == "permissions")
+    assert (found["status"], str(path) in found["found"]) == ("broken", True)
+
+
+@pytest.mark.usefixtures("session")
 def test_what_is_said_for_the_session_holds_at_its_terminal(run, run_json, policy):
     policy(RULES)
     call = ("call", "runCommand", "command=true")
