@@ -14,11 +14,14 @@ from executor_permissions.commands import _covers
 from executor_permissions.commands._explain import lets_run, mend
 from executor_permissions.commands._reading import read_as
 from executor_permissions.judge.rules._scene import CallInfo
+from executor_permissions.store._grants import GrantView
 from executor_permissions.store._load import Policy, default_state_dir, find_project, key_of, load_effective
 from executor_permissions.store._trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_UNKNOWN: Mapping[str, str] = {}  # the definitions of tools: they are known where the calls are made
 
 
 class Desk:
@@ -59,14 +62,16 @@ class Desk:
 
     def explain(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """
-        Why a call would be allowed, asked about or forbidden now.
+        Why a call would be allowed, asked about or forbidden now, by what was answered and said for the session too.
 
         Returns:
             ``{"decision", "reason", "where", "parts"}``; a part is ``{"text", "decision", "reason", "method", "rule",
             "where", "mend"}``, ``where`` is ``FILE:LINE``, ``mend`` the command that would change it.
         """
-        plugin, policy, info = self._plugin(), self._policy(self._folder), CallInfo(str(self._folder))
-        decision = policy.decide(tool, dict(arguments), info)
+        plugin, info = self._plugin(), CallInfo(str(self._folder))
+        policy = plugin.policy
+        assert policy is not None, "it has just been loaded"
+        decision = policy.decide(tool, dict(arguments), info, grants=GrantView(plugin.grants, None, _UNKNOWN.get))
         parts = [
             {
                 "text": part.text or tool, "decision": part.verdict, "reason": part.reason, "method": part.method,

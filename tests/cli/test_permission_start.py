@@ -462,6 +462,12 @@ def test_doctor_finds_what_keeps_every_call_at_this_terminal_from_running(run, o
     assert (found["status"], str(path) in found["found"]) == ("broken", True)
 
 
+def test_what_no_rule_forbids_can_be_changed_by_none(run, policy):
+    path = policy(RULES)
+    explained = run("permissions", "explain", "readFile", f"path={path}").stdout
+    assert ("belongs to the permission policy" in explained, "to change that" in explained) == (True, False)
+
+
 @pytest.mark.usefixtures("session")
 def test_what_is_said_for_the_session_holds_at_its_terminal(run, run_json, policy):
     policy(RULES)
@@ -471,6 +477,7 @@ def test_what_is_said_for_the_session_holds_at_its_terminal(run, run_json, polic
     assert run(*call).exit_code == 0
     assert run("permissions", "session", "deny", "true").exit_code == 0
     assert run(*call, "--yes").exit_code == 3
+    assert "permissions session clear" in run("permissions", "explain", *call[1:]).stdout
     status = run_json("permissions", "session", "status")
     assert (status["allow"], status["deny"]) == ([], ["true"])
     assert "true" in run("permissions", "session", "status").stdout

@@ -18,6 +18,7 @@ from executor_permissions.ask._offer import as_patterns, rules_for
 from executor_permissions.commands import _covers
 from executor_permissions.commands._edit import can_be_removed
 from executor_permissions.commands._reading import read_as
+from executor_permissions.judge.rules._rules import OWN_FILES
 from executor_permissions.store._load import Policy, key_of
 from executor_permissions.store._problems import DOES
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from executor_permissions.judge.rules._scene import CallInfo
+
+_CLEAR = "toolexec permissions session clear"
 
 
 @click.command("explain")
@@ -92,7 +95,9 @@ def mend(
         return None
     lists = {"blacklist": "--deny ", "ask_rule": "--ask "}
     if part["method"] in lists and part["rule"] is not None:
-        if part.get("where") and not can_be_removed(part["rule"], part["where"]):
+        if not part.get("where"):  # it stands in no file
+            return f"to change that: {_CLEAR}" if part["rule"] != OWN_FILES else None
+        if not can_be_removed(part["rule"], part["where"]):
             return f"to change that: take it out of {part['where']}"
         return f"to change that: toolexec permissions remove {lists[part['method']]}{operand(part['rule'])}"
     if part["method"] != "default":

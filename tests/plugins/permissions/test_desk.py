@@ -54,6 +54,22 @@ def test_a_decision_is_explained_part_by_part(desk):
     assert desk.explain("act", {})["decision"] == "ask"
 
 
+def test_what_was_answered_and_said_for_the_session_is_explained_too(desk, tmp_path):
+    plugin = PermissionPlugin(terminal=False, session_id="mine")
+    plugin.grants.add(
+        Grant("g1", "runCommand", "deny", "shell", "npm test *", "user"),
+        Grant("g2", "runCommand", "allow", "shell", "npm run x", "user"),
+        Grant("g3", "act", "deny", "tool", "act", "user"),
+    )
+    plugin.session.deny("git status -s")
+    desk = Desk(tmp_path, session_id="mine")
+    lines = ("npm test", "npm run x", "git status -s", "git status")
+    told = {line: desk.explain("runCommand", command(line)) for line in lines}
+    assert [told[line]["decision"] for line in lines] == ["deny", "allow", "deny", "allow"]
+    assert told["git status -s"]["parts"][0]["mend"] == "to change that: toolexec permissions session clear"
+    assert desk.explain("act", {})["decision"] == "deny"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [{"command": "git status", "cwd": "/"}, {"command": "ls", "cwd": "/"}, {"command": "ls", "host": "x"}],
