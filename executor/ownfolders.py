@@ -11,7 +11,7 @@ from typing import Literal
 
 from executor.wholefiles import leave_to_owner
 
-__all__ = ["home_folder", "lost_link", "make_private", "own_folder"]
+__all__ = ["home_folder", "lost_link", "make_private", "own_folder", "spelt_out"]
 
 
 def own_folder(kind: Literal["config", "state", "data", "cache"]) -> Path:
@@ -31,6 +31,11 @@ def home_folder() -> Path:
         return Path.home()
     except RuntimeError:
         return Path("/")
+
+
+def spelt_out(path: str | Path) -> Path:
+    """*path* with the home folder in place of a ``~`` in front; as it stands where nobody knows whose home is meant."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 -- that of Path raises a RuntimeError
 
 
 def lost_link(path: Path) -> Path | None:

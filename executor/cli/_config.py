@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from executor.cli._errors import CliError
 from executor.ownfiles import keep_own
-from executor.ownfolders import lost_link, own_folder
+from executor.ownfolders import lost_link, own_folder, spelt_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from executor.tools import ToolSettings
 
@@ -61,7 +61,7 @@ def config_path() -> Path:
     """Where the configuration file is: ``TOOLEXEC_CONFIG``, or ``config.toml`` in the user's configuration folder."""
     named = os.environ.get("TOOLEXEC_CONFIG")
     if named:
-        return Path(named).expanduser().absolute()
+        return spelt_out(named).absolute()
     return own_folder("config") / "config.toml"
 
 
@@ -163,7 +163,7 @@ def _engine(path: Path, table: object) -> dict[str, Any]:
     options = {key: value for key, value in table.items() if key != "name"}
     for key in ("ca", "cert", "key"):
         if key in options:
-            options[key] = str(path.parent / Path(options[key]).expanduser())
+            options[key] = str(path.parent / spelt_out(options[key]))
     try:
         DaskEngine(**{"address": "", **options})
     except ValueError as error:
@@ -205,7 +205,7 @@ def _ledger(path: Path, value: object) -> Path | None:
         return None
     if not isinstance(value, str) or not value or "\0" in value:
         raise _wrong(path, "ledger", f"is {_shown(value)}, not the path of a file")
-    return path.parent / Path(value).expanduser()
+    return path.parent / spelt_out(value)
 
 
 def effective(config: Config) -> dict[str, dict[str, Any]]:

@@ -131,10 +131,11 @@ def test_a_link_that_leads_to_nothing_is_no_missing_configuration(run, own_folde
 
 
 def test_file_that_was_named_and_is_not_there_is_an_error(run, monkeypatch):
-    monkeypatch.setenv("TOOLEXEC_CONFIG", "/nowhere/config.toml")
-    assert run("config", "path").exit_code == 0
-    result = run("config", "show")
-    assert (result.exit_code, "TOOLEXEC_CONFIG" in result.stderr) == (2, True)
+    for path in ("/nowhere/config.toml", "~nobody-at-all/config.toml"):
+        monkeypatch.setenv("TOOLEXEC_CONFIG", path)
+        assert run("config", "path").exit_code == 0
+        result = run("config", "show")
+        assert (result.exit_code, f"{path}: there is no such file" in result.stderr) == (2, True)
 
 
 def test_below_what_is_no_folder_there_is_no_configuration(run, monkeypatch):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from executor.ownfiles import kept_own
-from executor.ownfolders import home_folder, own_folder
+from executor.ownfolders import home_folder, own_folder, spelt_out
 from executor_permissions.judge._judge import Judge
 from executor_permissions.judge.git._repository import folders_elsewhere
 from executor_permissions.judge.rules._limits import Limit
@@ -80,7 +80,7 @@ def policy_file() -> tuple[Path, bool]:
 def named_file(path: str | Path | None = None) -> Path | None:
     """The policy file that was asked for: *path*, else the environment's; None: neither names one."""
     named = path or os.environ.get(ENVIRONMENT_NAME)
-    return Path(named).expanduser().absolute() if named else None
+    return spelt_out(named).absolute() if named else None
 
 
 def is_meant(path: Path) -> bool:
@@ -194,7 +194,7 @@ class Policy(Judge):
         Raises:
             PermissionConfigError: It is missing, is not JSON, has a wrong key or type, or fails one of its own tests.
         """
-        return build([read_source(Path(path).expanduser())], project_root=project_root, home=home)
+        return build([read_source(spelt_out(path))], project_root=project_root, home=home)
 
     @classmethod
     def from_dict(

@@ -166,6 +166,13 @@ def test_the_environment_names_the_file(tmp_path, monkeypatch):
         PermissionPlugin(project_root=tmp_path)
 
 
+def test_a_home_that_nobody_knows_is_in_a_path_as_it_stands(tmp_path, monkeypatch):
+    for path in ("~nobody-at-all/p.json", tmp_path / "~nobody-at-all/p.json"):
+        monkeypatch.setenv("TOOLEXEC_PERMISSIONS", str(path))
+        with pytest.raises(PermissionConfigError, match=r"/~nobody-at-all/p\.json: the file does not exist"):
+            PermissionPlugin(project_root=tmp_path)
+
+
 def test_the_users_own_file_is_found(tmp_path, own_folders):
     folder = own_folders / "config" / "toolexec"
     folder.mkdir(parents=True)
