@@ -156,6 +156,7 @@ def detach(prepared: Prepared, timeout: float | None, caller: Caller) -> str:
 def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
     entry, registry = prepared.entry, caller.registry
     recipe = registry.recipe() if registry is not None else None
+    check_exposed(entry, registry)
     tool, function = brought(entry, recipe)
     return Order(
         ToolCall(prepared.call.id, entry.name, prepared.arguments),
@@ -169,6 +170,20 @@ def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
         prepared.call.places,
         _extras(caller, entry.name),
     )
+
+
+def check_exposed(entry: Registered, registry: PluginRegistry | None) -> None:
+    """
+    Whether *registry*, whose recipe was just made, has the plugin as it was when *entry* was found.
+
+    Raises:
+        BackendUnavailableError: It was taken away since, or configured anew: another process would make that one.
+    """
+    if entry.exposure is None:
+        return
+    now = registry.tools.get(entry.name) if registry is not None else None
+    if now is None or now.exposure is not entry.exposure:
+        raise entry.exposure.gone()
 
 
 def brought(entry: Registered, recipe: Recipe | None) -> tuple[Tool | None, tuple[str, str] | None]:

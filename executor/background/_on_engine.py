@@ -7,7 +7,7 @@ import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from executor.background._detached import brought, impossible
+from executor.background._detached import brought, check_exposed, impossible
 from executor.engines._plugins import plugin_set
 from executor.engines._remote import Remote
 from executor.engines._wire import Order, Setup
@@ -79,7 +79,9 @@ class OnEngine:
         if place is None:
             raise impossible(entry.name, "this executor keeps tasks in memory only; use TaskManager.open()")
         ref = self._engine.open()
-        recipe, setup = self._setup()
+        registry = self._registry()
+        recipe, setup = self._setup(registry)
+        check_exposed(entry, registry)
         definition, tool = self._told_of(entry, recipe)
         order = Order(
             setup=self._engine.offer(setup),
@@ -125,8 +127,7 @@ class OnEngine:
         if not self._engine.leave(task_id):
             raise ExecutorUnavailableError(f"The cluster did not answer whether it has taken the task {task_id}")
 
-    def _setup(self) -> tuple[Recipe | None, Setup]:
-        registry = self._registry()
+    def _setup(self, registry: PluginRegistry | None) -> tuple[Recipe | None, Setup]:
         tools = registry.tools if registry is not None else None  # replaced whenever something is exposed
         if self._known is None or self._known[0] is not tools:
             recipe = registry.recipe() if registry is not None else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from executor.errors import PluginConflictError, PluginError
 from executor.protocols import BackgroundCapable
-from executor.tools._make import Registered, make_tool, prepare
+from executor.tools._make import Exposure, Registered, make_tool, prepare
 from executor.values._frozen import dataclass
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Loaded:
         config: What it was last configured with.
         exposed: Whether its tools can be called.
         live: Whether it may hold something that `executor_shutdown` frees.
+        exposure: Its last exposing; of tools that it registered in an earlier one no call begins any more.
         asking: Held while it is asked for its tools again, so that the newest answer is the one that stays.
     """
 
@@ -106,8 +107,12 @@ class Loaded:
     config: Mapping[str, Any] | None = None
     exposed: bool = False
     live: bool = False
+    exposure: Exposure = field(init=False)
     registered: Registrations = field(default_factory=Registrations)
     asking: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.exposure = Exposure(self.name)
 
     @property
     def name(self) -> str:
@@ -131,6 +136,11 @@ class Loaded:
             "load_seconds": round(self.seconds, 3),
             "remarks": self.remarks,
         }
+
+    def withdraw(self) -> None:
+        """Its tools can be called no more. The registry's lock is held."""
+        self.exposed, self.registered = False, Registrations()
+        self.exposure.over, self.exposure = True, Exposure(self.name)
 
     def collect(self, again: Callable[[], None]) -> Registrations:
         """Ask for all that the plugin has to register. Raises what the plugin raises."""
@@ -171,4 +181,12 @@ class _Register:
         background = capable is not None and capable.supports_background(tool.id)
         if capable is not None and background and tool.auto_background is None:
             tool = replace(tool, auto_background=capable.get_auto_background_threshold(tool.id))
-        self._add(prepare(tool, plugin_name=loaded.name, background=background, carrier=carrier, backend=backend))
+        made = prepare(
+            tool,
+            plugin_name=loaded.name,
+            background=background,
+            carrier=carrier,
+            backend=backend,
+            exposure=loaded.exposure,
+        )
+        self._add(made)

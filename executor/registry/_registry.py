@@ -186,7 +186,8 @@ class PluginRegistry:
         """
         Take a plugin's tools away, and have it free what it holds; exposing it again configures it anew.
 
-        Calls that run are not waited for: those that need what the plugin held (a server, a command) fail.
+        Calls that run are not waited for: those that need what the plugin held (a server, a command) fail. So do those
+        that were made and have not begun, as they wait for a person: they were judged with the plugin as it was.
         """
         self._unexpose([self._get(name)])
 
@@ -253,7 +254,7 @@ class PluginRegistry:
         """Take the tools of plugins away."""
         with self._lock:
             for loaded in plugins:
-                loaded.exposed, loaded.registered = False, Registrations()
+                loaded.withdraw()
             self._rebuild()
 
     def _rebuild(self) -> None:

@@ -26,6 +26,8 @@ def dispatch(prepared: Prepared) -> Any:
         ToolError: It failed, or is not configured; see `fail`.
     """
     try:
+        if (exposure := prepared.entry.exposure) is not None:
+            exposure.check()
         if prepared.backend.kind is not LOCAL:
             return prepared.setup.backends.elsewhere(prepared, "call_tool")
         bound, prepared.bound = prepared.bound, None  # once: another attempt is to see nothing of this one
@@ -56,6 +58,8 @@ def _finished(value: Any, prepared: Prepared) -> Any:
 
 def dispatch_async(prepared: Prepared) -> Awaitable[Any]:
     """What is to be awaited of an async tool, in the event loop. Raises what its function does."""
+    if (exposure := prepared.entry.exposure) is not None:
+        exposure.check()
     handler = prepared.entry.handler or prepared.setup.backends.handler(prepared)
     value = handler(prepared.arguments)
     if type(value) is AsyncGeneratorType:

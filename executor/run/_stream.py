@@ -89,6 +89,8 @@ def open_source(prepared: Prepared) -> Any:
         ExecutionError: Its backend is not configured.
     """
     backends = prepared.setup.backends
+    if (exposure := prepared.entry.exposure) is not None:
+        exposure.check()
     if prepared.backend.kind is BackendKind.LOCAL:
         handler = backends.handler(prepared)
         entry = prepared.entry

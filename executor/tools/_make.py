@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Required, TypedDict, Unpack, cast, get_args, overload
 
+from executor.errors import BackendUnavailableError
 from executor.tools._names import check_name
 from executor.tools._options import ToolOptions, refuse_unknown, retries
 from executor.tools._schema import check_schema
@@ -24,6 +25,34 @@ if TYPE_CHECKING:
     from executor.values._retry import RetryConfig
 
 _KINDS = get_args(ArgumentKind)
+
+
+class Exposure:
+    """
+    One exposing of a plugin, with one configuration.
+
+    Attributes:
+        over: Whether the plugin was taken away since, maybe to be configured anew.
+    """
+
+    __slots__ = ("_plugin", "over")
+
+    def __init__(self, plugin: str) -> None:
+        self._plugin = plugin
+        self.over = False
+
+    def check(self) -> None:
+        """Raises `gone` where it is over."""
+        if self.over:
+            raise self.gone()
+
+    def gone(self) -> BackendUnavailableError:
+        """That the plugin is by now another one than a call was made, and maybe judged, with."""
+        return BackendUnavailableError(
+            f"Nothing was started: the plugin {self._plugin!r} was taken away, or configured anew, since the call was "
+            "made. Make it again",
+            started=False,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +81,7 @@ class Registered:
         plain: Whether nothing about it makes a call of it wait: the thread that asks for it may run it.
         only_timed: Whether nothing about it makes a call of it wait but a time limit.
         only_awaited: Whether nothing about it makes a call of it wait but that it is async.
+        exposure: Of the plugin that registered it; None for a tool of no plugin.
         told: What a model is told about it; None before the first `definition`.
     """
 
@@ -69,6 +99,7 @@ class Registered:
     rate: Rate | None = None
     bind: Bind | None = None
     exact: Exact | None = None
+    exposure: Exposure | None = field(default=None, compare=False, repr=False)
     accepts: Callable[[Any], bool] | None = field(default=None, init=False, compare=False, repr=False)
     plain: bool = field(init=False, repr=False)
     only_timed: bool = field(init=False, repr=False)
@@ -178,12 +209,14 @@ def prepare(
     background: bool = False,
     carrier: bool = False,
     backend: ToolBackend | None = None,
+    exposure: Exposure | None = None,
 ) -> Registered:
     """
     Check a tool and make it callable; one with a threshold may go to the background in any case.
 
     Args:
         backend: Where a tool without a function runs.
+        exposure: Of the plugin that registers it.
 
     Raises:
         InvalidToolIdError: Its name is malformed.
@@ -213,6 +246,7 @@ def prepare(
         streams=fn is not None and makes_generator(fn),
         limited=tool.resources is not None or tool.max_concurrent is not None or tool.rate is not None,
         rate=_rate(tool, name),
+        exposure=exposure,
     )
 
 

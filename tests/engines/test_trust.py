@@ -12,14 +12,14 @@ import threading
 import pytest
 import tblib.pickling_support
 
-from executor import PluginRegistry, TaskInfo, TaskManager, TaskStatus, ToolCall, ToolExecutor
+from executor import Decision, PluginRegistry, TaskInfo, TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.confine import Profile
 from executor.engines import DaskEngine
 from executor.engines._line import Line
 from executor.engines._remote import finished
 from executor.engines._where import Where
 from executor.engines._wire import read_record, read_seen
-from executor.errors import ToolFailedError
+from executor.errors import BackendUnavailableError, ToolFailedError
 
 from .conftest import environment
 
@@ -46,6 +46,27 @@ def test_the_decision_travels_with_the_call_and_is_not_made_anew(executor, tools
     assert (result.success, result.value) == (True, 2)
     assert result.permission == {"decision": "allowed", "reason": "it is a test", "method": "test"}
     assert path.read_text().splitlines() == [f"add {os.getpid()} {{'agent': 'a'}}"]
+
+
+@pytest.mark.parametrize("meanwhile", ["configured anew", "another registry"])
+def test_a_plugin_that_was_configured_anew_since_the_call_was_judged_does_not_go_there(executor, tools, meanwhile):
+    with_echo(executor)
+
+    class Meanwhile:
+        def decide(self, call, context):
+            if meanwhile == "another registry":
+                with_echo(executor)
+            else:
+                executor.registry.unexpose("echo")
+                executor.registry.expose("echo")
+            return Decision("allow")
+
+        def ask(self, call, decision, context):
+            raise AssertionError
+
+    executor.set_permission_plugin(Meanwhile())
+    with pytest.raises(BackendUnavailableError, match="'echo' was taken away, or configured anew"):
+        executor.start(ToolCall("1", "echo", {"text": "x"}))
 
 
 def test_calls_that_the_tool_makes_there_are_judged_by_the_hosts_policy(executor, tools, tmp_path):

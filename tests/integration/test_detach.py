@@ -30,6 +30,7 @@ from executor import (
 )
 from executor.approval import Surface
 from executor.errors import (
+    BackendUnavailableError,
     ExecutionError,
     ExecutorUnavailableError,
     InvalidArgumentsError,
@@ -483,6 +484,23 @@ def test_a_plugin_that_fails_in_the_runner_is_told_of(plugin, tasks, monkeypatch
     monkeypatch.delenv("DETACH_NEEDS")
     with ToolExecutor(tasks=tasks, registry=registry) as executor:
         with pytest.raises(ExecutionError, match="there is no DETACH_NEEDS"):
+            executor.detach(ToolCall("1", "configured"))
+    assert tasks.list() == []
+
+
+def test_a_plugin_that_was_configured_anew_since_the_call_was_judged_is_not_what_carries_it_out(plugin, tasks):
+    registry = plugin()
+
+    class Meanwhile:
+        def decide(self, call, context):
+            registry.expose("mine", {"word": "another"})
+            return Decision("allow")
+
+        def ask(self, call, decision, context):
+            raise AssertionError
+
+    with ToolExecutor(tasks=tasks, registry=registry, permission_plugin=Meanwhile()) as executor:
+        with pytest.raises(BackendUnavailableError, match="'mine' was taken away, or configured anew"):
             executor.detach(ToolCall("1", "configured"))
     assert tasks.list() == []
 

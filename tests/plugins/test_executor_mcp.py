@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import PluginRegistry, Tool, ToolCall, ToolExecutor, current_call, hookimpl
+from executor import Decision, PluginRegistry, Tool, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
 from executor.mcp import MCPBridge
 from executor.mcp._clients import work_for
 from executor.run import ToolBackend
@@ -513,6 +513,28 @@ def test_unexposing_ends_the_servers_and_the_calls_that_run(hosted, tmp_path):
     assert names(executor) == []
     assert executor.registry.expose("mcp", {"servers": {"raw": raw()}})
     assert executor.execute("mcp__raw__echo", {"text": "x"})[1]["pid"] != pid
+
+
+def test_a_call_that_a_person_has_allowed_does_not_go_to_another_server_of_the_same_name(hosted, tmp_path):
+    listed = [{"name": "drop", "inputSchema": {"type": "object"}}]
+    (tmp_path / "tools.json").write_text(json.dumps(listed))
+
+    def config(which: str) -> dict:
+        return {"servers": {"db": {**raw(), "env": {"TOOLS_FILE": str(tmp_path / "tools.json"), "WHICH": which}}}}
+
+    class Asks:
+        def decide(self, call, context):
+            return Decision("ask")
+
+        def ask(self, call, decision, context):
+            executor.registry.expose("mcp", config("production"))
+            return Verdict(True)
+
+    executor = hosted(config("staging"), permission_plugin=Asks())
+    call = "mcp__db__drop", {"text": '{"content": []}'}
+    assert "'mcp' was taken away, or configured anew" in executor.execute(*call)[1]["error"]
+    executor.set_permission_plugin(None)
+    assert executor.execute(*call)[0]
 
 
 def test_a_relative_path_is_judged_from_the_folder_in_which_the_server_runs(hosted, tmp_path, monkeypatch):

@@ -8,7 +8,9 @@ import weakref
 
 import pytest
 
-from executor import PluginRegistry, ToolExecutor, hookimpl
+from executor import Decision, PluginRegistry, TaskManager, Tool, ToolCall, ToolExecutor, Verdict, hookimpl
+from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.run import ToolBackend
 
 
 class Holder:
@@ -190,3 +192,99 @@ def test_an_executor_that_is_dropped_is_not_kept_by_its_registry(registry, told)
     with ToolExecutor(registry=registry) as executor:
         assert executor.execute("one") == (True, "one")
     assert told == ["one ended"], "those that were dropped count no more"
+
+
+class Configured:
+    """Tools of every kind that say what the plugin is configured with now."""
+
+    @hookimpl
+    def executor_configure(self, config):
+        self.word = config["word"]
+
+    @hookimpl
+    def executor_register_tools(self, register):
+        async def on_loop(args):
+            return self.word
+
+        def in_pieces(args):
+            yield self.word
+
+        register("plain", lambda args: self.word)
+        register("typed", self.typed)
+        register("apart", lambda args: self.word, timeout=60)
+        register("on_loop", on_loop)
+        register("in_pieces", in_pieces)
+        register(Tool("elsewhere"), backend=ToolBackend.provider("it", "elsewhere"))
+
+    def typed(self) -> str:
+        return self.word
+
+    @hookimpl
+    def executor_register_backends(self, register):
+        register("provider", self)
+
+    def call_tool(self, provider_id, tool_id, args):
+        return self.word
+
+
+class Meanwhile:
+    """Says yes, after it has done something."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def decide(self, call, context):
+        return Decision("ask")
+
+    def ask(self, call, decision, context):
+        self.act()
+        return Verdict(True)
+
+
+def ways(executor, name):
+    """What the call of a tool comes to, on each way."""
+    yield executor.call(ToolCall("1", name))
+    yield executor.submit(ToolCall("2", name)).result(10)
+    task = executor.start(ToolCall("3", name)).task_id
+    executor.tasks.wait(task, 10)
+    yield executor.tasks.tool_result(task)
+
+
+@pytest.mark.parametrize("name", ["plain", "typed", "apart", "on_loop", "in_pieces", "elsewhere"])
+def test_a_call_that_was_judged_is_not_carried_out_by_a_plugin_that_was_configured_anew_meanwhile(registry, name):
+    registry.register(Configured(), "it")
+    count = iter(range(100))
+
+    def anew():
+        registry.expose("it", {"word": f"of another kind {next(count)}"})
+
+    anew()
+    with ToolExecutor(registry=registry, permission_plugin=Meanwhile(anew), tasks=TaskManager.in_memory()) as executor:
+        for result in ways(executor, name):
+            assert (result.success, result.kind, result.value.get("unavailable")) == (False, "unavailable", True)
+            assert "Nothing was started: the plugin 'it' was taken away, or configured anew" in result.error
+        if name == "in_pieces":
+            with pytest.raises(BackendUnavailableError, match="configured anew"):
+                executor.execute_stream(name)
+        executor.set_permission_plugin(None)
+        assert all("of another kind" in str(result.value) for result in ways(executor, name))
+
+
+def test_a_try_after_a_failure_is_not_made_by_a_plugin_that_was_configured_anew(registry):
+    made = []
+
+    class Fails(Configured):
+        @hookimpl
+        def executor_register_tools(self, register):
+            register("again", self.again, retry=3, annotations={"idempotent": True})
+
+        def again(self) -> str:
+            made.append(self.word)
+            registry.expose("it", {"word": "another"})
+            raise ToolFailedError("not yet")
+
+    registry.register(Fails(), "it")
+    registry.expose("it", {"word": "one"})
+    with ToolExecutor(registry=registry) as executor:
+        assert "taken away, or configured anew" in executor.execute("again")[1]["error"]
+    assert made == ["one"]
