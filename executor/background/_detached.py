@@ -88,6 +88,7 @@ class Order:
         timeout: Its time limit in seconds, or None.
         tool: The tool without its function, if it was registered at the executor itself, else None.
         function: (module, qualified name) of that one's function, or None.
+        definition: The hash of the tool's definition: what was judged.
         tasks: Folder, host and output cap of the manager of tasks.
         confine: The profile of the box that it is to run in, or None.
         places: Where it is at work, as far as it was judged.
@@ -99,6 +100,7 @@ class Order:
     tool: Tool | None
     function: tuple[str, str] | None
     registry: Recipe | None
+    definition: str
     tasks: tuple[str, str, int]
     options: Mapping[str, Any]
     confine: Profile | None
@@ -164,6 +166,7 @@ def _order(prepared: Prepared, timeout: float | None, caller: Caller) -> Order:
         tool,
         function,
         recipe,
+        entry.tool.definition_hash,
         _place(caller.tasks, entry.name),
         caller.options,
         prepared.call.confine,

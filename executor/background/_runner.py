@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from executor.calls._places import Places
     from executor.permission._plugin import PermissionPlugin
     from executor.protocols import Ledger
+    from executor.tools._make import Registered
     from executor.values import TaskInfo, ToolResult
     from executor.values._profile import Profile
 
@@ -41,6 +42,7 @@ _STORED = "stored"  # an event beside the ids of tasks, and beside "", to be tol
 class Runner(Protocol):
     """The executor that the runner process makes."""
 
+    def get_tool(self, name: str) -> Registered: ...
     def register(self, tool: Tool, /) -> object: ...
     def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult: ...
     def shutdown(self, *, cancel: bool = False) -> object: ...
@@ -186,7 +188,7 @@ def _judge(order: Order) -> JudgedCall:
 
 
 def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager) -> Runner:
-    """The executor that makes the call. Raises ExecutionError when it has no such tool."""
+    """The executor that makes the call. Raises ExecutionError when it has no such tool, or another one."""
     registry = order.registry.follow(PluginRegistry) if order.registry is not None else None
     ledger = order.brought("ledger")
     executor = make(
@@ -203,6 +205,12 @@ def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager)
     elif registry is not None and order.call.name not in registry.tools:
         failed = "; ".join(f"{failure.plugin}: {failure.error}" for failure in registry.failures())
         raise impossible(order.call.name, f"no plugin brings it there ({failed or 'its plugin is not found'})")
+    if executor.get_tool(order.call.name).tool.definition_hash != order.definition:
+        raise impossible(
+            order.call.name,
+            "its description, schema or annotations are others there than they were judged here: its plugin or its "
+            "server has changed since this program was started; start it anew",
+        )
     return executor
 
 

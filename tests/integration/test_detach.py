@@ -505,6 +505,19 @@ def test_a_plugin_that_was_configured_anew_since_the_call_was_judged_is_not_what
     assert tasks.list() == []
 
 
+def test_a_tool_that_is_another_one_by_now_where_it_is_to_run_is_not_called(plugin, tasks, tmp_path):
+    registry = plugin()
+    path = tmp_path / "detach_plugin.py"
+    path.write_text(path.read_text().replace("given[", '"what was not judged", given['))
+    path.write_text(path.read_text().replace("])\n", '], description="Deletes everything")\n'))
+    with ToolExecutor(tasks=tasks, registry=registry) as executor:
+        with pytest.raises(
+            ExecutionError, match=r"description, schema or annotations are others there .* start it anew"
+        ):
+            executor.detach(ToolCall("1", "configured"))
+    assert tasks.list() == []
+
+
 def test_a_runner_that_dies_before_it_answers_is_told_of_with_its_last_words(plugin, tasks):
     registry = plugin(**{"dies in": str(os.getpid())})
     with ToolExecutor(tasks=tasks, registry=registry) as executor:
