@@ -191,6 +191,30 @@ def test_a_tool_that_heeds_nothing_is_killed_with_what_it_started(tools, by):
         executor.tasks.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="waits at a FIFO")
+def test_one_that_never_reads_what_it_is_to_do_is_killed(tools, tmp_path, monkeypatch):
+    from executor.tools import _isolate
+
+    lives = str(tmp_path / "lives")
+    os.mkfifo(lives)
+    monkeypatch.setattr(_isolate, "_CHILD", f"import signal; held = open({lives!r}, 'w'); signal.pause()")
+    with ToolExecutor() as executor:
+        register(executor, tools.pid)
+        future = executor.submit(ToolCall("1", "pid", {"much": "x" * (1 << 20)}))  # more than a pipe takes
+        with open(lives, encoding="utf-8") as there:
+            assert future.cancel()
+            assert there.read() == ""  # once it is gone
+        assert executor._way.threads.workers.close(SECONDS), "the thread that waited has not come back"
+        assert executor.abandoned == 0
+
+
+def test_what_another_process_cannot_be_told_any_more_starts_none(executor, tools, monkeypatch):
+    register(executor, tools.pid)
+    monkeypatch.setattr(tools, "pid", tools.typed)
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert "not the same object as isolated_tools.pid" in executor.execute("pid")[1]["error"]
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at /proc")
 def test_it_does_not_outlive_the_process_that_called_it(tools, tmp_path):
     import subprocess

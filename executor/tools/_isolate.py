@@ -23,7 +23,7 @@ from executor.calls._places import Places
 from executor.calls._state import current
 from executor.errors import ToolFailedError
 from executor.interpreter import WITHOUT, interpreter
-from executor.tools._frames import read, write
+from executor.tools._frames import packed, read, send
 from executor.values._profile import Profile
 
 if TYPE_CHECKING:
@@ -67,13 +67,15 @@ def isolated(fn: Callable[..., Any], confine: ProfileName | None = None) -> Call
 
     def handler(arguments: dict[str, Any]) -> Any:
         call = current_call()
+        order = packed((fn, arguments, *_at(current.get())))  # first: what cannot be told starts nothing
         expected = call.expect_process_group() if call is not None else {}
-        child = _Child(fn, arguments, _at(current.get()), _profile(confine, call), expected)
+        child = _Child(fn, _profile(confine, call), expected)
         try:
             if call is not None:
                 call.add_process_group(child.pid, expected)
             forget = call.on_cancel(child.kill) if call is not None else _nothing
             try:
+                child.tell(order)
                 return child.follow(call)
             finally:
                 forget()
@@ -116,8 +118,6 @@ class _Child:
     def __init__(
         self,
         fn: Callable[..., Any],
-        arguments: dict[str, Any],
-        at: tuple[str | None, Places],
         profile: Profile | None,
         marks: Mapping[str, str],
     ) -> None:
@@ -136,9 +136,12 @@ class _Child:
             self._boxed = start(profile, command, marks=marks, **how)
             self._process = self._boxed.process
         self.pid = self._process.pid
+
+    def tell(self, order: bytes) -> None:
+        """What it is to do, which may wait for it to read that."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended already; `follow` says how
-            write(self._process.stdin, (fn, arguments, *at))
+            send(self._process.stdin, order)
 
     def follow(self, call: CurrentCall | None) -> Any:
         """What the tool returns. Raises what it raised, or ToolFailedError."""
