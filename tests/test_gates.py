@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from executor import Decision, ToolCall, ToolExecutor, Verdict, current_call
+from executor import Decision, PluginRegistry, ToolCall, ToolExecutor, Verdict, current_call, hookimpl
 from executor.errors import PermissionDeniedError
 from executor.run import Runner
 
@@ -273,3 +273,54 @@ def test_a_limit_that_no_clock_can_wait_for_is_none(limit):
         assert executor.execute_many([ToolCall("1", "slow", {})], timeout=limit)[0].structured == 1
         with pytest.raises(ValueError, match="not a number of seconds"):
             executor.register("never", lambda a: 1, timeout=limit)
+
+
+class Hook:
+    """A plugin with this one opinion on every call."""
+
+    def __init__(self, verdict):
+        self.verdict = verdict
+
+    @hookimpl
+    def executor_check_permission(self, call, context):
+        return Decision(self.verdict, f"a hook says {self.verdict}")
+
+
+class Asking(Policy):
+    """Does something while a person is asked, who says yes."""
+
+    def __init__(self, act):
+        super().__init__("ask")
+        self.ask = lambda call, decision, context: act() or Verdict(True)
+
+
+class OlderAsking:
+    """The same, in the older form."""
+
+    def __init__(self, act):
+        self.check_permission = lambda name, arguments, context, call_id: (act() is None, {})
+
+
+@pytest.mark.parametrize("later", ["deny", "allow", "ask"])
+@pytest.mark.parametrize("by", [Asking, OlderAsking, "a hook"])
+def test_a_guard_that_comes_while_a_person_is_asked_keeps_the_call_from_running(by, later):
+    with PluginRegistry(bundled=False, entry_points=False) as registry:
+        registry.register(Hook("ask"), "asks")
+        registry.register(Hook(later), "guard")
+        ended = []
+        for call in (ToolExecutor.call, lambda *args: ToolExecutor.submit(*args).result(SECONDS)):
+            registry.unexpose("guard")
+            with ToolExecutor(registry=registry) as executor:
+                executor.register("work", lambda args: "ran")
+                if by == "a hook":
+                    registry.expose("asks")
+
+                    def answer(event, approval, executor=executor):
+                        registry.expose("guard")
+                        executor.approvals.decide(approval.id, "yes")
+
+                    executor.approvals.subscribe(answer)
+                else:
+                    executor.set_permission_plugin(by(lambda: registry.expose("guard") and None))
+                ended.append(call(executor, ToolCall("1", "work")))
+    assert [each.error for each in ended] == [None if later != "deny" else "Permission denied: a hook says deny"] * 2

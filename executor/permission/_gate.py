@@ -6,13 +6,12 @@ Edited arguments in a verdict are not the gate's to run: the pipeline validates 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
-from executor._json import copy_checked, to_text
+from executor._json import copy_checked
 from executor._older import permission_plugin
 from executor.calls._current import token_of
 from executor.calls._scope import Blocking
@@ -40,6 +39,14 @@ _MOST_ALLOWING = 64  # decisions whose verdicts are kept
 
 Opinion: TypeAlias = "tuple[str, Callable[[ToolCall, Context], Decision | None]]"
 Record: TypeAlias = "Callable[[str, dict[str, Any]], None]"
+
+
+class Heard(NamedTuple):
+    """Who judges a call: the permission plugin, and the hooks of others with what they have said."""
+
+    plugin: object
+    opinions: Sequence[Opinion]
+    opinion: Decision | None
 
 
 class Gate:
@@ -103,15 +110,16 @@ class Gate:
             if stands is not None:
                 return self._allow(call, arguments, stands)
         opinion = self._collect(call, arguments, opinions) if opinions else None
+        heard = Heard(self.plugin if self.plugin is not None else self.checking, opinions, opinion)
         if prepared.edited and self.checking is None and (opinion is None or not opinion.needs_person):
-            return self._corrected(call, arguments, opinion)
+            return self._corrected(call, arguments, heard)
         if self.plugin is not None:
-            return self._by_plugin(self.plugin, call, arguments, opinion)
+            return self._by_plugin(self.plugin, call, arguments, heard)
         if self.checking is not None:
-            check = partial(self._check, self.checking, call, arguments, opinion)
+            check = partial(self._check, self.checking, call, arguments, heard)
             return check() if call.blocking else Blocking(check, self._workers)
         if opinion is not None and opinion.verdict == "ask":
-            return self._by_inbox(call, arguments, opinion)
+            return self._by_inbox(call, arguments, heard)
         return None if opinion is None else self._allow(call, arguments, opinion)
 
     def opinion(self, call: CallState, arguments: dict[str, Any]) -> Decision | None:
@@ -167,17 +175,17 @@ class Gate:
         return decision if type(decision) is Decision and decision.verdict == "allow" else None
 
     def _by_plugin(
-        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], opinion: Decision | None
+        self, plugin: PermissionPlugin, call: CallState, arguments: dict[str, Any], heard: Heard
     ) -> Verdict | Pause:
         decision = self._decided(plugin, call, arguments)
         if self._settles:  # also where a hook asks: what answers for a person is counted as well
             decision = self._used(plugin, call, arguments, decision)
-        if opinion is not None:
-            decision = combined(*in_order(opinion, decision))
+        if heard.opinion is not None:
+            decision = combined(*in_order(heard.opinion, decision))
         if decision.verdict == "allow":
             return self._allow(call, arguments, decision)
         question = _request(call, arguments), decision, self._context(call)
-        settle = partial(self._settle, call, arguments, plugin)
+        settle = partial(self._settle, call, arguments, heard)
         if call.blocking:
             return settle(self._tried(call, arguments, lambda: plugin.ask(*question)))
         later = getattr(plugin, "ask_later", None)
@@ -185,14 +193,14 @@ class Gate:
             return Asking(partial(later, *question), settle)
         return Blocking(lambda: settle(self._tried(call, arguments, lambda: plugin.ask(*question))), self._workers)
 
-    def _corrected(self, call: CallState, arguments: dict[str, Any], opinion: Decision | None) -> Verdict | Pause:
+    def _corrected(self, call: CallState, arguments: dict[str, Any], heard: Heard) -> Verdict | Pause:
         """Arguments that a person has given: the opinions have not denied them, and nobody is asked a second time."""
-        decision = opinion
+        decision = heard.opinion
         if self.plugin is not None:
             decision = self._decided(self.plugin, call, arguments)
             if decision.verdict == "ask" and decision.needs_person:
-                return self._by_plugin(self.plugin, call, arguments, opinion)
-            decision = combined(decision, opinion)
+                return self._by_plugin(self.plugin, call, arguments, heard)
+            decision = combined(decision, heard.opinion)
         info = {"reason": "the user edited it", "method": "user_approved"}
         return self._pass(call, arguments, info, None, box_of(decision, seen=True))
 
@@ -233,8 +241,8 @@ class Gate:
         except BaseException as error:  # noqa: BLE001 -- a permission plugin that fails must not let a call through
             self._fail(call, arguments, str(error) or type(error).__name__, error, noted=noted)
 
-    def _settle(self, call: CallState, arguments: dict[str, Any], plugin: PermissionPlugin, answer: object) -> Verdict:
-        """What a person's answer, as *plugin* gives it, means."""
+    def _settle(self, call: CallState, arguments: dict[str, Any], heard: Heard, answer: object) -> Verdict:
+        """What a person's answer, as the plugin gives it, means."""
         if isinstance(answer, BaseException):
             self._fail(call, arguments, str(answer) or type(answer).__name__, answer)
         if not isinstance(answer, Verdict):
@@ -242,26 +250,27 @@ class Gate:
         if answer.allowed is not True:
             self._refuse(call, arguments, answer.info or {})
         if answer.arguments is None:  # others are judged anew in any case
-            self._heed_later(call, arguments, plugin)
+            self._heed_later(call, arguments, heard)
         verdict = self._pass(call, arguments, answer.info or {}, answer.arguments, answer.confine)
         return replace(verdict, by_person=True) if answer.by_person else verdict
 
-    def _heed_later(self, call: CallState, arguments: dict[str, Any], asked_by: object) -> None:
-        """What a plugin forbids that was put in the place of *asked_by* while a person was asked stays forbidden."""
-        if self.checking is not None and self.checking is not asked_by:  # asking it is making it decide: a wait
+    def _heed_later(self, call: CallState, arguments: dict[str, Any], heard: Heard) -> None:
+        """Raises what plugins forbid that came, or took the place of those *heard*, while a person was asked."""
+        if (opinions := self._opinions()) is not heard.opinions:
+            self._collect(call, arguments, opinions)
+        if self.checking is not None and self.checking is not heard.plugin:  # asking it is making it decide: a wait
             self._fail(call, arguments, "another permission plugin was set while a person was asked: call it again")
-        if self.plugin is not None and self.plugin is not asked_by:
+        if self.plugin is not None and self.plugin is not heard.plugin:
             self._decided(self.plugin, call, arguments)
 
-    def _check(
-        self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], opinion: Decision | None
-    ) -> Verdict:
-        """The older form: a person first, where a hook wants one, then the plugin."""
+    def _check(self, plugin: CheckingPlugin, call: CallState, arguments: dict[str, Any], heard: Heard) -> Verdict:
+        """The older form: a person first, where a hook wants one, then the plugin, which may ask one too."""
+        opinion = heard.opinion
         asked = opinion is not None and opinion.verdict == "ask"
         if opinion is not None and asked:
-            approval = self._approval(call, arguments, opinion)
+            approval = self._approval(call, arguments, heard)
             answered = self._inbox().ask(approval, timeout=ASK_SECONDS, cancel=token_of(call))
-            self._answered(call, arguments, opinion, plugin, answered)
+            self._answered(call, arguments, heard, answered)
         answer = self._tried(
             call,
             arguments,
@@ -275,23 +284,24 @@ class Gate:
         if not allowed:
             self._refuse(call, arguments, info)
         edited = info.get("modified_args") if info.get("was_edited") else None
+        if edited is None:
+            self._heed_later(call, arguments, heard)
         return self._pass(call, arguments, info, edited, box_of(opinion, seen=asked))
 
-    def _by_inbox(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict | Pause:
-        approval, inbox = self._approval(call, arguments, decision), self._inbox()
-        settle = partial(self._answered, call, arguments, decision, self.plugin)
+    def _by_inbox(self, call: CallState, arguments: dict[str, Any], heard: Heard) -> Verdict | Pause:
+        approval, inbox = self._approval(call, arguments, heard), self._inbox()
+        settle = partial(self._answered, call, arguments, heard)
         if call.blocking:
             return settle(inbox.ask(approval, timeout=ASK_SECONDS, cancel=token_of(call)))
         return Asking(partial(inbox.put, approval, timeout=ASK_SECONDS, cancel=token_of(call)), settle)
 
-    def _answered(
-        self, call: CallState, arguments: dict[str, Any], decision: Decision, asked_by: object, answer: Answer
-    ) -> Verdict:
-        info = told_by(answer, decision.reason)
+    def _answered(self, call: CallState, arguments: dict[str, Any], heard: Heard, answer: Answer) -> Verdict:
+        assert heard.opinion is not None, "a hook has asked"
+        info = told_by(answer, heard.opinion.reason)
         if not answer.allowed:
             self._refuse(call, arguments, info)
-        self._heed_later(call, arguments, asked_by)
-        return self._pass(call, arguments, info, None, box_of(decision, seen=True))
+        self._heed_later(call, arguments, heard)
+        return self._pass(call, arguments, info, None, box_of(heard.opinion, seen=True))
 
     def _allow(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Verdict:
         """The verdict that *decision* comes to: the same one each time, for a decision that stands for many calls."""
@@ -319,21 +329,11 @@ class Gate:
             self._note(record, call, arguments, verdict.info or {}, allowed=True)
         return verdict
 
-    def _approval(self, call: CallState, arguments: dict[str, Any], decision: Decision) -> Approval:
-        from executor.permission._open import new_approval_id
-        from executor.permission._visible import visible
-        from executor.values._approval import Approval, asker_of
+    def _approval(self, call: CallState, arguments: dict[str, Any], heard: Heard) -> Approval:
+        from executor.permission._open import approval_of
 
-        return Approval(
-            new_approval_id(),
-            call.tool.id,
-            copy_checked(arguments),
-            decision.reason,
-            decision.parts,
-            text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
-            deadline=time.time() + ASK_SECONDS,
-            asker=asker_of(self._context(call), call.host.conversation if call.host is not None else None),
-        )
+        assert heard.opinion is not None, "a hook asks"
+        return approval_of(call, arguments, heard.opinion, self._context(call), ASK_SECONDS)
 
     def _context(self, call: CallState) -> Context:
         return call.context if call.context is not None else self.context

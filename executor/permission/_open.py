@@ -5,19 +5,24 @@ from __future__ import annotations
 import contextvars
 import itertools
 import os
+import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from executor._json import copy_checked, to_text
 from executor._log import warn
 from executor.calls._state import current
-from executor.values._approval import NoChannelError
+from executor.permission._visible import visible
+from executor.values._approval import Approval, NoChannelError, asker_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from executor.calls._state import CallState
     from executor.permission._elsewhere import Elsewhere
-    from executor.values._approval import Answer, Approval, Channel
+    from executor.values import Decision
+    from executor.values._approval import Answer, Channel
 
 _numbers = itertools.count(1)
 _NO = ("no", "timeout", "error")  # what ends any question, whatever its options
@@ -166,6 +171,26 @@ def same(one: Approval, other: Approval) -> bool:
     return (one.tool, one.digest, one.asker, one.reason, one.text, one.options) == (
         other.tool, other.digest, other.asker, other.reason, other.text, other.options,
     )  # fmt: skip
+
+
+def approval_of(
+    call: CallState,
+    arguments: dict[str, Any],
+    decision: Decision,
+    context: Mapping[str, Any] | None,
+    seconds: float,
+) -> Approval:
+    """The question that *decision* puts about a call, for so many seconds."""
+    return Approval(
+        new_approval_id(),
+        call.tool.id,
+        copy_checked(arguments),
+        decision.reason,
+        decision.parts,
+        text=f"{visible(call.tool.id)}: {visible(decision.reason)}\n{visible(to_text(arguments))}",
+        deadline=time.time() + seconds,
+        asker=asker_of(context, call.host.conversation if call.host is not None else None),
+    )
 
 
 def new_approval_id() -> str:
