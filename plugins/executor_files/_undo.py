@@ -14,7 +14,7 @@ from executor_files._common import Options, explained, shown
 from executor_files._diff import unified_diff
 from executor_files._history import NOTHING, Change, History, State, state_of
 from executor_files._withheld import Withheld, check_may
-from executor_files._write import replace, turn
+from executor_files._write import check_unchanged, replace, turn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +95,7 @@ def _restore(path: Path, change: Change, now: State, former: bytes | None) -> No
             os.mkdir(name, change.mode & 0o777, dir_fd=folder)
         else:
             assert change.before == NOTHING.mark
+            check_unchanged(path, now.status, folder, name)
             os.unlink(name, dir_fd=folder)
 
 

@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from executor import paths
 from executor.errors import ToolFailedError
@@ -45,6 +45,7 @@ class _Turn:
 _turns = [_Turn() for _ in range(64)]
 _ALONE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _NAMELESS = os.O_TMPFILE | os.O_WRONLY if hasattr(os, "O_TMPFILE") else 0
+Expected: TypeAlias = "os.stat_result | Literal['anything'] | None"
 _NEW_MODE = 0o666  # before the umask, as open(2) is called by every program that makes ordinary files
 
 
@@ -205,18 +206,16 @@ def _make_folders(path: Path) -> None:
             os.mkdir(name, dir_fd=parent)
 
 
-def replace(
-    path: Path, data: bytes, expected: os.stat_result | None = None, mode: int | None = None
-) -> os.stat_result | None:
+def replace(path: Path, data: bytes, expected: Expected = "anything", mode: int | None = None) -> os.stat_result | None:
     """
     Put *data* in the place of the file *path*: whoever looks sees all of the old or all of the new.
 
     Args:
         path: As resolved.
         data: The whole new content.
-        expected: The file as it was read; if another stands there now, nothing is done. Between this look and the
-            rename there is an instant in which a change by another process would still be lost: no system call
-            compares and renames at once.
+        expected: The file as it was read, or None for no file; if another stands there now, nothing is done. Between
+            this look and the rename there is an instant in which a change by another process would still be lost: no
+            system call compares and renames at once.
         mode: The permission bits of a file that is not there yet; by default those of any new file.
 
     Returns:
@@ -227,8 +226,7 @@ def replace(
         OSError: The new file could not be written; the old one stands.
     """
     with paths.open_parent(path) as (folder, name):
-        old = _status(folder, name, path)
-        _check_unchanged(path, expected, old)
+        old = check_unchanged(path, expected, folder, name)
 
         def fill(fd: int) -> None:
             _write_all(fd, data)
@@ -240,7 +238,7 @@ def replace(
 
         with _beside(folder, name, _NEW_MODE if old is None else stat.S_IWUSR | stat.S_IRUSR, fill) as temporary:
             check_stop()
-            _check_unchanged(path, expected, _status(folder, name, path))
+            check_unchanged(path, expected, folder, name)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         _sync_folder(folder)
     return old
@@ -263,16 +261,25 @@ def _status(folder: int | None, name: str, path: Path) -> os.stat_result | None:
     return status
 
 
-def _check_unchanged(path: Path, expected: os.stat_result | None, found: os.stat_result | None) -> None:
-    if expected is None or (found is not None and _identity(expected) == _identity(found)):
-        return
+def check_unchanged(path: Path, expected: Expected, folder: int | None, name: str) -> os.stat_result | None:
+    """
+    What stands in *folder* now, None for nothing.
+
+    Raises:
+        ToolFailedError: It is not what is expected, no regular file, or write-protected.
+    """
+    found = _status(folder, name, path)
+    if expected == "anything" or _identity(expected) == _identity(found):
+        return found
     raise ToolFailedError(
         f"{shown(path)} was changed by somebody else while it was being edited. Nothing was written: read it again "
         "and repeat the edit"
     )
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def _identity(status: os.stat_result | None) -> tuple[int, ...]:
+    if status is None:
+        return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from executor import PluginRegistry, ToolExecutor
-from executor_files import _history
+from executor_files import _history, _undo
 from executor_files._history import History
 from executor_permissions import PermissionPlugin
 
@@ -45,6 +45,24 @@ def test_changes_are_taken_back_one_after_the_other(here, tools):
     assert tools.undoFileChange(path)["now"] == "nothing"
     assert not path.exists()
     assert "no change" in tools.refuse("undoFileChange", path)
+
+
+@pytest.mark.parametrize("change", ["writeFile", "editFile", "deleteFile"])
+def test_what_somebody_writes_while_a_change_is_taken_back_is_not_lost(here, tools, monkeypatch, change):
+    def meanwhile(*args):
+        path.write_text("somebody else's\n")
+        return possible(*args)
+
+    possible, path = _undo._check_possible, here / "f"
+    if change == "writeFile":
+        tools.writeFile(path, content="one\n")
+    else:
+        path.write_text("one\n")
+        more = {"old_text": "one", "new_text": "two"} if change == "editFile" else {}
+        getattr(tools, change)(path, **more)
+    monkeypatch.setattr(_undo, "_check_possible", meanwhile)
+    assert "changed by somebody else" in tools.refuse("undoFileChange", path)
+    assert path.read_text() == "somebody else's\n"
 
 
 @pytest.mark.parametrize("error", [sqlite3.OperationalError("disk I/O error"), OSError(5, "Input/output error")])
