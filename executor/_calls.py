@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from executor.run._ended import Ended
     from executor.run._way import Way
     from executor.tasks import TaskManager
+    from executor.tools._make import Registered
     from executor.values import (
         Check,
         Outcome,
@@ -275,10 +276,12 @@ class Calls:
         listener: ToolOutputCallback,
         on_progress: ProgressCallback,
         context: Mapping[str, Any] | None,
+        entry: Registered,
     ) -> Judged:
-        """A call of another process, which has judged it; for `_carry_out`. For workers of a cluster only."""
+        """A call of *entry*, which another process has judged; for `_carry_out`. For workers of a cluster only."""
         made = self._asked_for(call, listener, on_progress, context, make=Judged)
         assert isinstance(made, Judged)
+        made.entry = entry
         return made
 
     def _carry_out(self, call: CallState, timeout: float | None) -> Ended:

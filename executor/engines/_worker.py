@@ -20,7 +20,7 @@ from executor.calls._outcome import failure
 from executor.engines._permission import InnerCalls
 from executor.engines._plugins import difference, plugin_set
 from executor.engines._wire import INLINE, WHOLE, Order, Record, Setup, sent_progress
-from executor.errors import ExecutionError, ToolError, ToolExecutorError
+from executor.errors import ExecutionError, ToolExecutorError
 from executor.registry._registry import PluginRegistry
 from executor.run._ended import outcome_of, result_of, status_of
 from executor.tasks._answers import encode, encode_more
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from executor.calls._state import CallState
     from executor.run._ended import Ended
     from executor.tasks._spool import Groups
+    from executor.tools._make import Registered
 
 UNBOUNDED = 1 << 60  # bytes of content: it is made short where a model reads it
 MOST_SETUPS = 8  # executors that are kept; past it the one that was used longest ago goes, unless it has calls
@@ -81,40 +82,42 @@ class Made:
             max_content=UNBOUNDED,
         )
         self.calls = 0
-        self._registered: dict[str, bytes] = {}
-        self._checked: dict[str, tuple[Tool, str]] = {}
+        self._registry = registry
+        self._registered: dict[str, tuple[bytes, Registered]] = {}
+        self._checked: dict[str, tuple[Registered, str]] = {}
         self._lock = threading.Lock()
 
-    def check(self, name: str, order: Order, worker: str) -> None:
-        """Have the tool that is meant. Raises ExecutionError: this worker has another one, or none."""
+    def tool(self, name: str, order: Order, worker: str) -> Registered:
+        """The tool that is meant. Raises ExecutionError: this worker has another one, or none."""
         if self.wrong:
             raise ExecutionError(
                 f"The worker {worker} has other plugins than the host: {self.wrong}. Install the same on both, and "
                 "start the worker anew",
                 tool_id=name,
             )
-        if order.tool is not None:
-            self._register(name, order.tool, worker)
-        try:
-            tool: Tool = self.executor.get_tool(name).tool
-        except ToolError as error:
+        plugins = self._registry.tools if self._registry is not None else {}
+        entry = plugins.get(name) if order.tool is None else self._own(name, order.tool, worker)
+        if entry is None:
             failed = f" ({self.failures})" if self.failures else ""
-            raise ExecutionError(f"The worker {worker} has no tool {name}{failed}", tool_id=name) from error
+            raise ExecutionError(f"The worker {worker} has no tool {name}{failed}", tool_id=name)
         checked = self._checked.get(name)
-        if checked is not None and checked[0] is tool and checked[1] == order.definition:
-            return
-        if tool.definition_hash != order.definition:
+        if checked is not None and checked[0] is entry and checked[1] == order.definition:
+            return entry
+        if entry.tool.definition_hash != order.definition:
             raise ExecutionError(
                 f"The worker {worker} has another {name} than the host: its description, schema or annotations differ. "
                 "Install the same version on both, and start the worker anew",
                 tool_id=name,
             )
-        self._checked[name] = tool, order.definition
+        self._checked[name] = entry, order.definition
+        return entry
 
-    def _register(self, name: str, told: bytes, worker: str) -> None:
+    def _own(self, name: str, told: bytes, worker: str) -> Registered:
+        """One that the host has registered by itself, found by its name by the calls that tools make here."""
         with self._lock:
-            if self._registered.get(name) == told:
-                return
+            known = self._registered.get(name)
+            if known is not None and known[0] == told:
+                return known[1]
             tool, function = pickle.loads(told)  # noqa: S301 -- of the host, which may run what it likes here
             try:
                 found = find(*function)
@@ -124,7 +127,9 @@ class Made:
                     f"The worker {worker} cannot import {where}: {error}. Install the module there", tool_id=name
                 ) from error
             self.executor.register(replace(tool, fn=found.fn if isinstance(found, Tool) else found))
-            self._registered[name] = told
+            entry: Registered = self.executor.get_tool(name)
+            self._registered[name] = told, entry
+            return entry
 
 
 class Side:
@@ -215,13 +220,14 @@ class Side:
 
     def _done(self, running: Running, name: str, args_json: str, order: Order) -> str:
         made = self._made(order.setup)
-        made.check(name, order, self._worker.address)
+        entry = made.tool(name, order, self._worker.address)
         began = time.time()
         call = made.executor._judged_elsewhere(  # noqa: SLF001 -- the one way in for what was judged elsewhere
             ToolCall(order.call_id, name, json.loads(args_json)),
             lambda _: self._hint(running),
             lambda *_: self._hint(running),
             pickle.loads(order.context) if order.context is not None else None,  # noqa: S301 -- as above
+            entry,
         )
         call.sink, call.permission, call.confine, call.judge = (
             running.spool, order.permission, order.confine, order.judge,

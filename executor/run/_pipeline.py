@@ -96,7 +96,10 @@ class Pipeline:
             ExecutionError: The selector chose a backend that the tool does not have.
         """
         name = call.name
-        entry = setup.find(name) if type(name) is str else None
+        if type(call) is Judged:
+            entry: Registered | None = call.entry
+        else:
+            entry = setup.find(name) if type(name) is str else None
         if entry is None or not entry.backends:
             entry = resolve(name, setup.sources)
         candidates: Sequence[ToolBackend] = entry.backends

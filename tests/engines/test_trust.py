@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import os
 import pickle
@@ -129,6 +131,36 @@ def test_a_worker_with_another_tool_of_that_name_is_refused(executor, tools, mon
     assert ended(executor, ToolCall("1", "lines", {"count": 1})).success, "what was registered here goes along"
     result = ended(executor, ToolCall("1", "other", {"number": 1, "more": 2}))
     assert not result.success, "the function there takes no such argument"
+
+
+def test_a_call_runs_the_function_that_it_was_judged_with_though_the_name_has_another_one_by_now(
+    new_cluster, tools, tmp_path
+):
+    fifos = [str(tmp_path / name) for name in ("reached", "go")]
+    for fifo in fifos:
+        os.mkfifo(fifo)
+    with contextlib.closing(DaskEngine(new_cluster(1).address)) as engine, ToolExecutor(engine=engine) as executor:
+        executor.register("drop", tools.staging, description="")
+        held = executor.start(ToolCall("1", "drop"), context={"held": tools.Held(*fifos)}).task_id
+        with open(fifos[0], encoding="utf-8") as reached:
+            assert reached.read() == ""  # the worker has its tool, and does not carry it out yet
+        executor.register("drop", tools.production, description="")
+        assert ended(executor, ToolCall("2", "drop")).value == "production"
+        with open(fifos[1], "w", encoding="utf-8"):
+            pass
+        executor.tasks.wait(held, SECONDS)
+        assert executor.tasks.tool_result(held).value == "staging"
+        executor.tasks.close()
+
+
+def test_a_plugins_tool_is_not_taken_for_one_that_was_registered_under_its_name_before(new_cluster, tools):
+    with contextlib.closing(DaskEngine(new_cluster(1).address)) as engine, ToolExecutor(engine=engine) as executor:
+        with_echo(executor)
+        executor.register(dataclasses.replace(executor.get_tool("echo").tool, fn=tools.own_echo))
+        assert ended(executor, ToolCall("1", "echo", {"text": "x"})).value == "own x"
+        executor.unregister("echo")
+        assert ended(executor, ToolCall("2", "echo", {"text": "x"})).value == {"text": "x"}
+        executor.tasks.close()
 
 
 def test_a_worker_without_a_plugin_of_the_host_is_refused(engine, tmp_path, monkeypatch):
