@@ -147,6 +147,22 @@ def copy_json(value: Any) -> Any:
     return _copy(value, ())
 
 
+def snapshot(value: Any) -> Any:
+    """*value* with its objects and lists copied, to which nobody else writes; what is in them is what it was."""
+    try:
+        return _parts(value)
+    except BaseException:  # noqa: BLE001 -- too deep; or it raises when it is read, as a dict does that a thread still fills
+        return value
+
+
+def _parts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _parts(item) for key, item in value.items()}
+    if type(value) is list or type(value) is tuple:
+        return type(value)(_parts(item) for item in value)
+    return value
+
+
 def _copy_object(value: Mapping[Any, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
     if len(path) > MAX_DEPTH:
         _refuse(f"is nested deeper than {MAX_DEPTH} levels (or contains itself)", path[:4], "maxDepth")

@@ -455,3 +455,19 @@ def test_a_task_has_its_end_whatever_keeps_the_thread_that_ends_it_from_storing_
     assert tasks.open_count() == 0
     durable.remove(task_id)  # which has no end on the disk
     tasks.close()
+
+
+@pytest.mark.parametrize("by", ["its tool", "who was told"])
+def test_what_a_task_came_to_stays_whatever_becomes_of_the_object_that_said_it(tasks, by):
+    said = {"lines": [1], "more": ({"kept": True}, object())}
+    whole = {"lines": [1], "more": ({"kept": True}, said["more"][1])}
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("says", lambda args: said)
+        task_id = executor.start(ToolCall("1", "says")).task_id
+        tasks.wait(task_id, SECONDS)
+        told = [said] if by == "its tool" else [tasks.result(task_id)[1], tasks.tool_result(task_id).value]
+        for held in told:
+            held["lines"].append(2)
+            held["more"][0].clear()
+        assert tasks.result(task_id) == (True, whole)
+        assert tasks.tool_result(task_id).value == whole

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from executor._json import as_text
+from executor._json import as_text, snapshot
 from executor.calls._content import json_of, without_permission
 from executor.values import ResultKind, ToolResult
 
@@ -90,3 +91,10 @@ def _blocks_in(value: Any, content: str) -> tuple[Block, ...]:
 
     found = blocks_within(value)
     return (Text(content), *found) if found else ()
+
+
+def apart(result: ToolResult) -> ToolResult:
+    """The same with copies of what it holds: who writes to them changes nothing for anybody else."""
+    value = snapshot(result.value)
+    structured = value if result.structured is result.value else snapshot(result.structured)
+    return replace(result, value=value, structured=structured, permission=snapshot(result.permission))

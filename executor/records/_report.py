@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from executor._json import copy_json, shown_arguments
+from executor._json import shown_arguments, snapshot
 from executor._log import warn
+from executor.calls._answer import apart
 from executor.errors import ExecutorUnavailableError, PermissionDeniedError
 from executor.run._ended import Ended, HandedOver, error_of, outcome_of, result_of, status_of
 from executor.run._limits import able, function
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from executor.registry._registry import PluginRegistry
     from executor.run import Prepared
     from executor.tasks._table import TaskTable
-    from executor.values import TaskDoneCallback, TaskInfo, ToolResult
+    from executor.values import TaskDoneCallback, TaskInfo
 
 UNTOLD = 100  # ended tasks that a new done-callback is told of at once
 
@@ -75,7 +75,7 @@ class Reports:
     def call_prepared(self, prepared: Prepared) -> None:
         """A call fits its tool, and is about to be judged."""
         if self._registry is not None:
-            request = ToolCall(prepared.call.id, prepared.entry.name, _snapshot(prepared.arguments))
+            request = ToolCall(prepared.call.id, prepared.entry.name, snapshot(prepared.arguments))
             self._registry.hooks.before_call(request)
 
     def call_ended(self, call: CallState, ended: Ended, began: float) -> None:
@@ -86,7 +86,7 @@ class Reports:
             request = _request(call)
             if isinstance(ended, PermissionDeniedError) and ended.decision is not None:
                 self._registry.hooks.deny_call(request, ended.decision)
-            self._registry.hooks.after_call(request, _for_observers(result_of(ended, call)))
+            self._registry.hooks.after_call(request, apart(result_of(ended, call)))
 
     def _record_end(self, record: Recording, call: CallState, ended: Ended, began: float) -> None:
         outcome = "backgrounded"
@@ -148,13 +148,6 @@ def _given(error: str | None) -> dict[str, str]:
     return {} if error is None else {"error": error}
 
 
-def _for_observers(result: ToolResult) -> ToolResult:
-    """The result, in copies: an observer that writes to them changes nothing of what the caller is given."""
-    value = _snapshot(result.value)
-    structured = value if result.structured is result.value else _snapshot(result.structured)
-    return replace(result, value=value, structured=structured, permission=_snapshot(result.permission))
-
-
 def _request(call: CallState) -> ToolCall:
     """What observers are told was asked for: theirs to write to."""
     try:
@@ -162,11 +155,3 @@ def _request(call: CallState) -> ToolCall:
     except BaseException:  # noqa: BLE001 -- it raises when it is read, as a dict does that a thread still fills
         arguments = call.arguments
     return ToolCall(call.id, call.name, arguments)
-
-
-def _snapshot(value: Any) -> Any:
-    """A copy that an observer may write to, of anything that is JSON; the value itself otherwise."""
-    try:
-        return copy_json(value)
-    except BaseException:  # noqa: BLE001 -- no JSON; or it raises when it is read, as a dict does that a thread still fills
-        return value

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from executor._json import copy_json
+from executor._json import snapshot
 from executor.calls._outcome import describe
 from executor.calls._state import current
 from executor.errors import ChainError, InvalidArgumentsError, ToolCancelledError, ToolError, ToolTimeoutError
@@ -128,7 +128,7 @@ class Chain:
                 if not record.skipped:
                     self._values[PREVIOUS] = record.value
                     if each.wanted and record.result is not None and each.step.name is not None:
-                        self._values[each.step.name] = _snapshot(record.value)
+                        self._values[each.step.name] = snapshot(record.value)
         final = next((record.result for record in reversed(self._records) if record.result is not None), None)
         return ChainResult(final, self._records)
 
@@ -161,7 +161,7 @@ class Chain:
         self._values[PREVIOUS] = [found[place].value for place in places]
         for place, planned in enumerate(group.steps):
             if planned.wanted and planned.step.name is not None and found[place].result is not None:
-                self._values[planned.step.name] = _snapshot(found[place].value)
+                self._values[planned.step.name] = snapshot(found[place].value)
 
     def _run_one(self, planned: Planned, token: CancelToken | None) -> StepResult:
         """The record of one step; never raises for what the step does."""
@@ -189,7 +189,7 @@ class Chain:
         if isinstance(step.when, Ref):
             return bool(step.when.of(self._values))
         assert step.when is not None
-        named = {name: _snapshot(value) for name, value in self._values.items()}
+        named = {name: snapshot(value) for name, value in self._values.items()}
         return bool(step.when(named))
 
     def _arguments(self, planned: Planned) -> Mapping[str, Any]:
@@ -234,11 +234,3 @@ class Chain:
             tool_id=record.tool_id,
             backend=record.backend,
         ) from error
-
-
-def _snapshot(value: Any) -> Any:
-    """A copy, so that what a step still does to what it returned changes no later step; itself when it is no JSON."""
-    try:
-        return copy_json(value)
-    except InvalidArgumentsError:
-        return value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from executor._deprecated import warn_deprecated
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
-from executor.tasks._answers import Stored, restore, whole_content
+from executor.tasks._answers import Stored, parted, restore, whole_content
 from executor.tasks._input import Input
 from executor.tasks._live import merged
 from executor.tasks._rows import text
@@ -204,7 +204,7 @@ class TaskManager(Input):
             stored, made = self._elsewhere(task_id).outcome(task_id), None
         if stored is None:
             raise ToolExecutorError(f"The task {task_id} is {info.status}: wait for it before asking for its result")
-        return info, stored, made
+        return info, *parted(stored, made)
 
     def read_result(
         self, result_id: str, offset: int = 0, limit: int | None = None, *, conversation: str | None = None
