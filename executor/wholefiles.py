@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["about_file", "beside", "holding", "leave_to_owner", "locked", "write_whole"]
+__all__ = ["about_file", "beside", "holding", "leave_to_owner", "locked", "locking", "write_whole"]
 
 _LONGEST_SECONDS = 20.0  # that another process is waited for, which only reads a file and writes it
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.02  # seconds
@@ -82,30 +82,55 @@ def locked(path: Path) -> Iterator[None]:
         TimeoutError: Somebody has held it for `_LONGEST_SECONDS`; the message says who, where the system does.
         OSError: The file cannot be opened.
     """
-    if sys.platform == "win32":  # the last writer wins
-        yield
-        return
-    with open(path, "a", opener=_new_or_regular) as stream, holding(stream.fileno(), path):
+    with locking(path) as pauses:
+        for pause in pauses:
+            time.sleep(pause)
         yield
 
 
 @contextmanager
+def locking(path: Path) -> Iterator[Iterator[float]]:
+    """
+    As `locked`, for who may not sleep.
+
+    Returns:
+        The seconds to wait before each further try. When there are no more the lock is held, until the end.
+    """
+    if sys.platform == "win32":  # the last writer wins
+        yield iter(())
+        return
+    with open(path, "a", opener=_new_or_regular) as stream, _trying(stream.fileno(), path) as pauses:
+        yield pauses
+
+
+@contextmanager
 def holding(descriptor: int, path: str | Path) -> Iterator[None]:
-    """The same of a file that is open: *descriptor*, of *path*. Whoever opened it closes it."""
+    """As `locked`, of a file that is open: *descriptor*, of *path*. Whoever opened it closes it."""
+    with _trying(descriptor, path) as pauses:
+        for pause in pauses:
+            time.sleep(pause)
+        yield
+
+
+@contextmanager
+def _trying(descriptor: int, path: str | Path) -> Iterator[Iterator[float]]:
     import fcntl
 
-    end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
-    # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
-    while not _try(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB), path):
-        if time.monotonic() >= end:
-            raise TimeoutError(errno.ETIMEDOUT, _held_by(path), str(path))
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
     try:
-        yield
+        yield _pauses(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB), path)
     finally:
         with suppress(OSError):  # what was done under it is done, and closing it lets go as well
             fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+
+
+def _pauses(lock: Callable[[], object], path: str | Path) -> Iterator[float]:
+    end, pause = time.monotonic() + _LONGEST_SECONDS, _FIRST_PAUSE
+    # Asked for again and again: flock(2) knows no limit, and waking it is for the whole program's signals only.
+    while not _try(lock, path):
+        if time.monotonic() >= end:
+            raise TimeoutError(errno.ETIMEDOUT, _held_by(path), str(path))
+        yield pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _try(lock: Callable[[], object], path: str | Path) -> bool:

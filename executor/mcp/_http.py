@@ -17,7 +17,6 @@ from executor.mcp._circle import headers as circle_headers
 from executor.mcp._current import current
 from executor.mcp._envelope import addressed
 from executor.mcp._failures import Refusal
-from executor.mcp._oauth import LoginNeededError
 from executor.mcp._pace import LinePace
 from executor.mcp._sent import GivenUpError, Sent, sent
 from executor.mcp._texts import Halves, in_utf8
@@ -77,8 +76,8 @@ class _Client(httpx2.AsyncClient):
             started = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             self._tell(request, Refusal(0, in_session, error=error, started=started))
             return httpx2.Response(502, request=request)
-        except OAuthFlowError as error:  # nobody is there to log in, or it did not work out
-            self._tell(request, Refusal(401, in_session, error=None if isinstance(error, LoginNeededError) else error))
+        except OAuthFlowError as error:
+            self._tell(request, Refusal(401, in_session, error=error))
             return httpx2.Response(401, request=request)
         response.stream = _Whole(
             response, message, lambda error: self._tell(request, Refusal(0, in_session, error=error))

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import (
@@ -24,6 +25,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from executor.mcp._cache import replace_file
 from executor.ownfolders import make_private, own_folder
+from executor.wholefiles import locking
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -35,10 +37,6 @@ M = TypeVar("M", bound=BaseModel)
 EARLY_SECONDS = 30.0  # before its end a token is renewed
 EXPIRED = 1.0  # a point in time at which no token is valid any more
 MOST_SAID = 1024 * 1024  # bytes of what is said of a log-in; the SDK reads all that comes
-
-
-class LoginNeededError(OAuthFlowError):
-    """A person has to log in."""
 
 
 def tokens_path(config: ServerConfig) -> Path:
@@ -54,10 +52,12 @@ class Storage:
 
     Attributes:
         path: The file.
+        known: The tokens that this process has last read in it, or written.
     """
 
     def __init__(self, config: ServerConfig) -> None:
         self.path = tokens_path(config)
+        self.known: Any = None
         self._oauth = config.oauth or {}
 
     def read(self) -> dict[str, Any]:
@@ -77,10 +77,16 @@ class Storage:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         until = None if tokens.expires_in is None else time.time() + tokens.expires_in - EARLY_SECONDS
-        self.keep(tokens=_plain(tokens), until=until)
+        told = _plain(tokens)
+        self.keep(tokens=told, until=until)
+        self.known = told
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        told = self.read().get("client")
+        return self.client_of(self.read())
+
+    def client_of(self, kept: dict[str, Any]) -> OAuthClientInformationFull | None:
+        """The client, as it stands in what `read` gave, or is configured."""
+        told = kept.get("client")
         if self._oauth.get("clientId"):
             secret = self._oauth.get("clientSecret") or None
             method = "client_secret_post" if secret else "none"
@@ -122,7 +128,7 @@ class Login(httpx2.Auth):
         self._assumes_pkce = (config.oauth or {}).get("assumePkce") == "true"
         self._scope = str((config.oauth or {}).get("scope") or "") or None
         self._answer: AuthorizationCodeResult | None = None
-        self._tokens: Any = None
+        self._turn = anyio.Lock()  # of who renews the tokens
         told = self._storage.read()
         metadata = OAuthClientMetadata(
             redirect_uris=[AnyUrl(f"http://127.0.0.1:{port or told.get('port') or 1}/callback")],
@@ -139,22 +145,18 @@ class Login(httpx2.Auth):
         self._restore(told)
 
     def _restore(self, told: dict[str, Any]) -> None:
-        """What the SDK does not keep: where tokens are renewed, and when."""
+        """What the file has, of which the SDK reads a part, and that once."""
+        self._storage.known = told.get("tokens")
         context = self._provider.context
         context.oauth_metadata = _valid(OAuthMetadata, told.get("authorization_server"))
         context.protected_resource_metadata = _valid(ProtectedResourceMetadata, told.get("resource"))
         context.auth_server_url = told.get("issuer")
-        self._take(told)
-
-    def _take(self, told: dict[str, Any]) -> None:
-        self._tokens = told.get("tokens")
-        context = self._provider.context
-        context.current_tokens = _valid(OAuthToken, self._tokens)
+        context.client_info = self._storage.client_of(told)
+        context.current_tokens = _valid(OAuthToken, self._storage.known)
         context.token_expiry_time = told.get("until")
 
     async def _sent_to(self, url: str) -> None:
-        if self._ask is None:
-            raise LoginNeededError("a person has to log in")
+        assert self._ask is not None, "nobody is sent anywhere without"
         self._check_servers(url)
         if self._scope is not None:
             asked = httpx2.URL(url)
@@ -187,35 +189,75 @@ class Login(httpx2.Auth):
         return self._answer
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        # Within the SDK's flow no other request of this server can begin, and what is asked for may be answered when a
+        # tool has done its work: so what has to be sent before is sent in there, and the request itself outside.
         context = self._provider.context
-        told = self._storage.read()
-        if told.get("tokens") != self._tokens:
-            self._take(told)  # another process has renewed them
-        flow = self._provider.async_auth_flow(request)
         renewed = False
-        try:
-            outgoing = await flow.__anext__()
-            while True:
-                response = yield outgoing
-                if outgoing is not request or response.status_code >= 400:
-                    _limit(response)
-                if outgoing is not request and await _knows_no_client(response):
-                    self._storage.forget_client()  # it is registered anew, rather than a person shown an error
-                    context.client_info = None
-                refused = outgoing is request and response.status_code == 401
-                if refused and not renewed and self._answer is None and context.can_refresh_token():
-                    renewed = True  # revoked, or older than it said: before anybody is asked, it is renewed
-                    await flow.aclose()
-                    context.token_expiry_time = EXPIRED
-                    flow = self._provider.async_auth_flow(request)
-                    outgoing = await flow.__anext__()
-                else:
-                    outgoing = await flow.asend(response)
-        except StopAsyncIteration:
+        refusal: httpx2.Response | None = None
+        while True:
+            async with self._renewal(), contextlib.aclosing(self._provider.async_auth_flow(request)) as flow:
+                outgoing = await anext(flow)
+                while outgoing is not request or refusal is not None:
+                    if outgoing is request and refusal is not None:
+                        answer, refusal = refusal, None
+                    else:
+                        answer = await self._heard((yield outgoing))
+                    try:
+                        outgoing = await flow.asend(answer)
+                    except StopAsyncIteration:  # a 403 that no log-in would change
+                        return
+            used = context.current_tokens
+            refusal = yield request
+            if refusal.status_code not in (401, 403) or self._answer is not None:
+                return  # taken, or a person has just logged in
+            _limit(refusal)
+            if not renewed and self._is_stale(refusal, used):
+                renewed, refusal = True, None
+            elif self._ask is None:
+                return
+
+    def _is_stale(self, refusal: httpx2.Response, used: OAuthToken | None) -> bool:
+        """Whether what was refused was revoked, or is older than it said: before anybody is asked, others are used."""
+        context = self._provider.context
+        if refusal.status_code != 401 or not context.can_refresh_token():
+            return False
+        if context.current_tokens is used:
+            context.token_expiry_time = EXPIRED
+        return True
+
+    @contextlib.asynccontextmanager
+    async def _renewal(self) -> AsyncGenerator[None]:
+        """Where tokens are to be renewed nobody else does it meanwhile: many authorities take each but once."""
+        if self._newest():
+            yield
             return
-        finally:
-            await flow.aclose()
-            self._tokens = self._storage.read().get("tokens")
+        async with self._turn:
+            with contextlib.ExitStack() as stack:
+                try:
+                    for pause in stack.enter_context(locking(self._storage.path.with_suffix(".lock"))):
+                        await anyio.sleep(pause)
+                except TimeoutError as error:
+                    raise OAuthFlowError(f"its tokens are being renewed: {error}") from error
+                except OSError:
+                    pass  # a folder that cannot be written, in which nobody keeps any
+                self._newest()
+                yield
+
+    def _newest(self) -> bool:
+        """Take the tokens that another process has kept. Returns whether there is nothing to be renewed."""
+        told = self._storage.read()
+        context = self._provider.context
+        if told.get("tokens") != self._storage.known:
+            self._restore(told)
+        return context.current_tokens is None or context.is_token_valid()
+
+    async def _heard(self, response: httpx2.Response) -> httpx2.Response:
+        """What an authorization server has answered."""
+        _limit(response)
+        if await _knows_no_client(response):
+            self._storage.forget_client()  # it is registered anew, rather than a person shown an error
+            self._provider.context.client_info = None
+        return response
 
     def keep_servers(self, port: int) -> None:
         """Keep where tokens are renewed, after a log-in."""

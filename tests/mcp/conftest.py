@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 from pathlib import Path
@@ -47,3 +48,25 @@ def bridge_to():
 def small_server():
     """The entry of the small server of the current revision."""
     return SMALL
+
+
+@pytest.fixture(scope="session")
+def authority():
+    """authority.py, whose SDK few tests need."""
+    spec = importlib.util.spec_from_file_location("mcp_authority", HERE / "authority.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def world(own_folders, authority):
+    """The authority, and a server (`world.config`) that takes its tokens only."""
+    with authority.guarded() as made:
+        yield made
+
+
+@pytest.fixture
+def browser(authority):
+    """What a person does who is sent to a page."""
+    return authority.browser

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.util
 import json
 import os
-import secrets
 import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
 from mcp.server import MCPServer
 from mcp.server.auth.json_response import PydanticJSONResponse
-from mcp.server.auth.provider import AccessToken, AuthorizationCode, RefreshToken
-from mcp.server.auth.routes import create_auth_routes
-from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
-from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken
-from pydantic import AnyHttpUrl
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata
 from starlette.applications import Starlette
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -38,103 +31,6 @@ _web = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_web)
 
 
-class Authority:
-    """What an authorization server has to decide and to remember; everything else of it is the SDK's."""
-
-    def __init__(self):
-        self.clients, self.codes, self.access, self.refresh = {}, {}, {}, {}
-        self.asked, self.renewed, self.lives, self.audience = [], 0, 3600, None
-
-    async def get_client(self, client_id):
-        return self.clients.get(client_id)
-
-    async def register_client(self, client_info):
-        self.clients[client_info.client_id] = client_info
-
-    async def authorize(self, client, params):
-        self.asked.append(params)
-        code = secrets.token_hex(16)
-        self.codes[code] = AuthorizationCode(
-            code=code,
-            client_id=client.client_id,
-            scopes=params.scopes or [],
-            expires_at=time.time() + 60,
-            code_challenge=params.code_challenge,
-            redirect_uri=params.redirect_uri,
-            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
-            resource=params.resource,
-        )
-        return f"{params.redirect_uri}?{urlencode({'code': code, 'state': params.state or ''})}"
-
-    async def load_authorization_code(self, client, authorization_code):
-        return self.codes.get(authorization_code)
-
-    async def exchange_authorization_code(self, client, authorization_code):
-        del self.codes[authorization_code.code]
-        return self._tokens(client, authorization_code.scopes, authorization_code.resource)
-
-    def _tokens(self, client, scopes, resource):
-        self.resource = resource
-        access, refresh = secrets.token_hex(16), secrets.token_hex(16)
-        self.access[access] = AccessToken(
-            token=access, client_id=client.client_id, scopes=scopes, resource=self.audience or resource
-        )
-        self.refresh[refresh] = RefreshToken(token=refresh, client_id=client.client_id, scopes=scopes)
-        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lives, scope=" ".join(scopes))
-
-    async def load_refresh_token(self, client, refresh_token):
-        return self.refresh.get(refresh_token)
-
-    async def exchange_refresh_token(self, client, refresh_token, scopes):
-        self.renewed += 1
-        del self.refresh[refresh_token.token]  # each is taken once
-        return self._tokens(client, scopes, self.resource)
-
-    async def load_access_token(self, token):
-        return self.access.get(token)
-
-    async def verify_token(self, token):
-        return self.access.get(token)
-
-    async def revoke_token(self, token):
-        self.access.pop(token.token, None)
-
-
-@pytest.fixture
-def world(own_folders):
-    """The authority, and a server (`world.config`) that takes its tokens only."""
-    authority = Authority()
-    auth, resource = _web.Served(), _web.Served()
-    options = ClientRegistrationOptions(enabled=True, valid_scopes=["use"], default_scopes=["use"])
-    auth.start(Starlette(routes=create_auth_routes(authority, AnyHttpUrl(auth.url), None, options)), lifespan="off")
-    settings = AuthSettings(
-        issuer_url=AnyHttpUrl(auth.url),
-        resource_server_url=AnyHttpUrl(f"{resource.url}/mcp"),
-        required_scopes=["use"],
-        validate_token_resource=True,
-    )
-    server = MCPServer("guarded", log_level="CRITICAL", token_verifier=authority, auth=settings)
-    server.add_tool(lambda text: text, name="echo")
-    resource.start(server.streamable_http_app())
-    authority.config = parse_entry("guarded", {"url": f"{resource.url}/mcp"})
-    yield authority
-    resource.stop()
-    auth.stop()
-
-
-def browser(url):
-    """What a person does: opens the page, which sends them back at once."""
-
-    def visit():
-        with httpx2.Client() as client:
-            answer = client.get(url)
-            with contextlib.suppress(httpx2.ConnectError):  # nobody waits any more
-                client.get(answer.headers["location"])
-
-    thread = threading.Thread(target=visit, daemon=True)
-    thread.start()
-
-
 def echo(config):
     with MCPBridge({"guarded": config}, cache=None) as bridge:
         return bridge.call_tool("guarded", "echo", {"text": "hello"}, timeout=20).content[0].text
@@ -146,7 +42,7 @@ def test_without_a_log_in_the_error_names_the_command(world):
     assert not world.asked
 
 
-def test_a_person_logs_in_once_and_everything_that_comes_after_is_logged_in(world):
+def test_a_person_logs_in_once_and_everything_that_comes_after_is_logged_in(world, browser):
     assert login(world.config, browser)
     (asked,) = world.asked
     assert asked.code_challenge  # PKCE
@@ -159,7 +55,7 @@ def test_a_person_logs_in_once_and_everything_that_comes_after_is_logged_in(worl
 
 
 @pytest.mark.parametrize("why", ["expired", "revoked"])
-def test_a_token_that_is_not_good_any_more_is_renewed_without_a_person(world, why):
+def test_a_token_that_is_not_good_any_more_is_renewed_without_a_person(world, why, browser):
     if why == "expired":
         world.lives = 1  # for the SDK's 30 seconds before the end it is over at once
     login(world.config, browser)
@@ -171,7 +67,7 @@ def test_a_token_that_is_not_good_any_more_is_renewed_without_a_person(world, wh
     assert (world.renewed, len(world.asked)) == (1, 1)
 
 
-def test_a_refresh_token_that_is_revoked_needs_a_person_again(world):
+def test_a_refresh_token_that_is_revoked_needs_a_person_again(world, browser):
     login(world.config, browser)
     world.access.clear()
     world.refresh.clear()
@@ -181,14 +77,14 @@ def test_a_refresh_token_that_is_revoked_needs_a_person_again(world):
     assert echo(world.config) == "hello"
 
 
-def test_a_token_for_somebody_else_is_not_taken(world):
+def test_a_token_for_somebody_else_is_not_taken(world, browser):
     world.audience = "https://elsewhere.example/mcp"
     with pytest.raises(BackendUnavailableError, match="does not take the token"):
         login(world.config, browser)
     assert not tokens_path(world.config).exists()
 
 
-def test_a_given_client_needs_no_registration(world):
+def test_a_given_client_needs_no_registration(world, browser):
     world.clients["app"] = OAuthClientInformationFull(
         client_id="app", redirect_uris=["http://127.0.0.1:18765/callback"], token_endpoint_auth_method="none",
         grant_types=["authorization_code", "refresh_token"], scope="use",
@@ -209,7 +105,7 @@ def test_a_no_is_an_error(world, told, problem):
         login(world.config, refuse)
 
 
-def test_an_answer_to_another_question_is_refused_and_the_right_one_still_awaited(world):
+def test_an_answer_to_another_question_is_refused_and_the_right_one_still_awaited(world, browser):
     refused = []
 
     def confuse(url):
@@ -241,7 +137,7 @@ except ConnectionError:
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user")
-def test_another_user_who_has_read_the_address_of_the_page_answers_nothing(world):
+def test_another_user_who_has_read_the_address_of_the_page_answers_nothing(world, browser):
     told = []
 
     def overheard(url):
@@ -280,7 +176,7 @@ def test_nobody_is_sent_where_a_log_in_is_not_safe(world, monkeypatch, changes, 
     assert sent == []
 
 
-def test_who_knows_better_may_say_that_there_is_pkce(world, monkeypatch):
+def test_who_knows_better_may_say_that_there_is_pkce(world, monkeypatch, browser):
     _changed(monkeypatch, {"code_challenge_methods_supported": None})
     config = parse_entry("guarded", {"url": world.config.url, "oauth": {"assumePkce": True}})
     assert login(config, browser)
@@ -324,7 +220,7 @@ def test_no_more_is_read_of_a_log_in_than_it_can_have_to_say(own_folders):
         served.stop()
 
 
-def test_logging_out_forgets_the_tokens(world):
+def test_logging_out_forgets_the_tokens(world, browser):
     assert not logout(world.config)
     login(world.config, browser)
     assert logout(world.config)

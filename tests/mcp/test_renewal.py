@@ -1,0 +1,79 @@
+"""Tokens that are renewed without a person: by one at a time, and with no call waiting for another."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from executor.mcp import MCPBridge, login
+from executor.wholefiles import locking
+
+
+@pytest.fixture
+def slow(world, browser):
+    """Makes bridges to the server after a log-in, and there a tool that begins and ends with these events."""
+    began, end = threading.Event(), threading.Event()
+
+    async def work() -> str:
+        began.set()
+        await asyncio.to_thread(end.wait, 20)
+        return "done"
+
+    world.server.add_tool(work, name="work")
+    login(world.config, browser)
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor() as pool:
+        stack.callback(end.set)
+        yield lambda: stack.enter_context(MCPBridge({"guarded": world.config}, cache=None)), began, end, pool
+
+
+def call(bridge, tool="echo", **arguments):
+    return bridge.call_tool("guarded", tool, arguments, timeout=20).content[0].text
+
+
+def test_a_call_that_takes_long_keeps_no_other_waiting(slow):
+    bridge_to, began, end, pool = slow
+    bridge = bridge_to()
+    working = pool.submit(call, bridge, "work")
+    assert began.wait(20)
+    assert call(bridge, text="hello") == "hello"
+    assert not working.done()
+    end.set()
+    assert working.result() == "done"
+
+
+def test_tokens_that_another_process_renews_in_a_call_are_taken_by_the_next(world, slow):
+    bridge_to, began, end, pool = slow
+    one, other = bridge_to(), bridge_to()  # they share nothing but the file
+    working = pool.submit(call, one, "work")
+    assert began.wait(20)
+    world.access.clear()
+    assert call(other, text="hello") == "hello"
+    end.set()
+    assert working.result() == "done"
+    assert call(one, text="hello") == "hello"
+    assert (world.renewed, len(world.asked)) == (1, 1)
+
+
+def test_processes_that_renew_at_once_take_turns(world, slow, monkeypatch):
+    bridge_to, _, _, pool = slow
+    one, other = bridge_to(), bridge_to()
+    for bridge in (one, other):
+        call(bridge, text="hello")
+    second = threading.Event()  # has come: here, or to the authority
+
+    @contextlib.contextmanager
+    def watched(path):
+        with locking(path) as pauses:
+            yield (second.set() or pause for pause in pauses)
+
+    monkeypatch.setattr("executor.mcp._oauth.locking", watched, raising=False)
+    first = threading.Lock()
+    world.may_renew = lambda: second.wait(20) if first.acquire(blocking=False) else second.set()
+    world.access.clear()
+    calls = [pool.submit(call, bridge, text="hello") for bridge in (one, other)]
+    assert [made.result() for made in calls] == ["hello", "hello"]
+    assert (world.renewed, len(world.asked)) == (1, 1)
