@@ -23,6 +23,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
+from executor._log import warn
 from executor.mcp._cache import replace_file
 from executor.ownfolders import make_private, own_folder
 from executor.wholefiles import locking
@@ -78,8 +79,11 @@ class Storage:
     async def set_tokens(self, tokens: OAuthToken) -> None:
         until = None if tokens.expires_in is None else time.time() + tokens.expires_in - EARLY_SECONDS
         told = _plain(tokens)
-        self.keep(tokens=told, until=until)
-        self.known = told
+        try:
+            self.keep(tokens=told, until=until)
+            self.known = told
+        except OSError as error:  # they serve this process all the same
+            warn(f"Renewed tokens could not be kept ({error}): `toolexec mcp login` may be needed again", error=error)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         return self.client_of(self.read())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -77,3 +78,17 @@ def test_processes_that_renew_at_once_take_turns(world, slow, monkeypatch):
     calls = [pool.submit(call, bridge, text="hello") for bridge in (one, other)]
     assert [made.result() for made in calls] == ["hello", "hello"]
     assert (world.renewed, len(world.asked)) == (1, 1)
+
+
+def test_renewed_tokens_that_cannot_be_kept_are_used_all_the_same(world, slow, monkeypatch, caplog):
+    bridge = slow[0]()
+    call(bridge, text="hello")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("executor.mcp._oauth.replace_file", full)
+    world.access.clear()
+    assert [call(bridge, text="hello") for _ in range(2)] == ["hello", "hello"]
+    assert world.renewed == 1
+    assert "could not be kept" in caplog.text
