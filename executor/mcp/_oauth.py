@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 EARLY_SECONDS = 30.0  # before its end a token is renewed
 EXPIRED = 1.0  # a point in time at which no token is valid any more
+ANSWER_SECONDS = 30.0  # for an authorization server
 MOST_SAID = 1024 * 1024  # bytes of what is said of a log-in; the SDK reads all that comes
 
 
@@ -205,7 +206,7 @@ class Login(httpx2.Auth):
                     if outgoing is request and refusal is not None:
                         answer, refusal = refusal, None
                     else:
-                        answer = await self._heard((yield outgoing))
+                        answer = await self._heard((yield _in_time(outgoing)))
                     try:
                         outgoing = await flow.asend(answer)
                     except StopAsyncIteration:  # a 403 that no log-in would change
@@ -304,6 +305,12 @@ def _limit(response: httpx2.Response) -> None:
                 yield part
 
     response.aiter_bytes = aiter_bytes  # type: ignore[method-assign]  # all other ways of reading use it
+
+
+def _in_time(request: httpx2.Request) -> httpx2.Request:
+    """A request of the SDK's own, which has no time-out of the client's."""
+    request.extensions["timeout"] = httpx2.Timeout(ANSWER_SECONDS).as_dict()
+    return request
 
 
 async def _knows_no_client(response: httpx2.Response) -> bool:

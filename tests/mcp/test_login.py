@@ -201,6 +201,23 @@ def test_nobody_is_waited_for_for_ever(world):
         login(world.config, lambda url: None, timeout=0.2)
 
 
+def test_an_authority_that_does_not_answer_is_not_waited_for_for_ever(own_folders, monkeypatch):
+    monkeypatch.setattr("executor.mcp._oauth.ANSWER_SECONDS", 0.1)
+    over = asyncio.Event()
+
+    async def silent(request):
+        if request.method == "POST":
+            return Response(status_code=401, headers={"www-authenticate": "Bearer"})
+        return await over.wait()
+
+    served = _web.Served(Starlette(routes=[Route("/{rest:path}", silent, methods=["GET", "POST"])]), lifespan="off")
+    try:
+        with pytest.raises(BackendUnavailableError, match="no log-in: ReadTimeout"):
+            login(parse_entry("s", {"url": f"{served.url}/mcp"}), lambda url: None)
+    finally:
+        served.stop()
+
+
 def test_no_more_is_read_of_a_log_in_than_it_can_have_to_say(own_folders):
     async def endless(request):
         async def chunks():
