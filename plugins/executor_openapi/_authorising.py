@@ -75,9 +75,9 @@ class Tokens:
     def __init__(self) -> None:
         import asyncio  # 20 ms, paid by the first request
 
-        self._tokens: dict[tuple[str, str, tuple[str, ...]], _Token] = {}
+        self._tokens: dict[Auth, _Token] = {}
         # One for each: who waits for a service that does not answer keeps nobody from the tokens of another.
-        self._asking: defaultdict[tuple[str, str, tuple[str, ...]], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._asking: defaultdict[Auth, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def token(self, auth: Auth, client: httpx2.AsyncClient) -> str:
         """
@@ -86,16 +86,17 @@ class Tokens:
         Raises:
             BackendUnavailableError: There is none to be had.
         """
-        key = (auth.token_url, auth.client_id, auth.scopes)
-        async with self._asking[key]:
-            known = self._tokens.get(key)
+        async with self._asking[auth]:
+            known = self._tokens.get(auth)
             if known is None or known.until <= time.monotonic():
-                known = self._tokens[key] = await _asked(auth, client)
+                known = self._tokens[auth] = await _asked(auth, client)
             return known.text
 
-    def forget(self, auth: Auth) -> None:
-        """The service does not take it any more."""
-        self._tokens.pop((auth.token_url, auth.client_id, auth.scopes), None)
+    def forget(self, auth: Auth, token: str) -> None:
+        """The service does not take *token* any more; another call may have a newer one by now, which stays."""
+        known = self._tokens.get(auth)
+        if known is not None and known.text == token:
+            del self._tokens[auth]
 
 
 async def _asked(auth: Auth, client: httpx2.AsyncClient) -> _Token:

@@ -255,17 +255,17 @@ class _Connections:
         """Send it with the tokens that it wants; once more with new ones, where the service does not take the old."""
         assert self._tokens is not None, "made with the client"
         for last in (False, True):
-            for auth in request.clients:
-                token = await self._tokens.token(auth, client)
+            tokens = {auth: await self._tokens.token(auth, client) for auth in request.clients}
+            for token in tokens.values():
                 request.headers["Authorization"] = f"Bearer {token}"
                 request.secrets.add(token)
             try:
                 return await self._follow(client, request, api)
             except RefusedError as error:
-                if last or not request.clients or error.status != 401:
+                if last or not tokens or error.status != 401:
                     raise error.told from None
-            for auth in request.clients:
-                self._tokens.forget(auth)
+            for auth, token in tokens.items():
+                self._tokens.forget(auth, token)
         return None
 
     async def _follow(self, client: httpx2.AsyncClient, request: Request, api: Api) -> Any:

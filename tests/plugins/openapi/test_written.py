@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import email.parser
 import email.policy
 import json
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl
 
 import pytest
@@ -27,6 +29,7 @@ class Echo:
 
     def __init__(self):
         self.seen, self.tokens, self.valid = [], [], set()
+        self.arrived, self.answer = threading.Event(), threading.Event()  # of a request with p=late
         self.app = Starlette(
             routes=[
                 Route("/token", self.token, methods=["POST"]),
@@ -41,7 +44,11 @@ class Echo:
             return JSONResponse(self.description)
         self.seen.append(request)
         request.sent = await request.body()
-        if self.valid and request.headers.get("authorization") not in self.valid:
+        taken = not self.valid or request.headers.get("authorization") in self.valid
+        if request.query_params.get("p") == "late":
+            self.arrived.set()
+            await asyncio.to_thread(self.answer.wait, 20)
+        if not taken:
             return JSONResponse({"error": "who are you?"}, 401)
         return JSONResponse({}, headers={"Set-Cookie": "session=s-1; Path=/"})
 
@@ -320,6 +327,21 @@ def test_client_credentials_are_exchanged_once_and_again_when_the_token_is_refus
     service.call_tool("s", "do", {})
     assert len(echo.tokens) == 2
     assert echo.seen[-1].headers["authorization"] == "Bearer token-2"
+
+
+def test_a_late_refusal_of_an_old_token_costs_nobody_the_new_one(service_of, echo, monkeypatch):
+    monkeypatch.setenv("APP", "s-1")
+    oauth = {"kind": "oauth2", "env": "APP", "client_id": "APP", "token_url": f"{echo.url}/token"}
+    service = service_of({"/": get(parameter("query"))}, {"auth": oauth})
+    service.call_tool("s", "do", {})
+    echo.valid = {"Bearer none of these"}
+    with ThreadPoolExecutor() as pool:
+        late = pool.submit(service.call_tool, "s", "do", {"p": "late"})
+        assert echo.arrived.wait(20)
+        service.call_tool("s", "do", {})
+        echo.answer.set()
+        late.result()
+    assert len(echo.tokens) == 2
 
 
 @pytest.mark.parametrize(
