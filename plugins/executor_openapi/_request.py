@@ -43,6 +43,11 @@ class Request:
     clients: tuple[Auth, ...] = ()
     secrets: set[str] = field(default_factory=set)
 
+    def hide(self, secret: str) -> None:
+        """It is not told, nor without a word in front of it, as in the value of a header."""
+        whole = secret.strip()
+        self.secrets |= {whole, whole.rpartition(" ")[2]}
+
 
 def build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], args: Mapping[str, Any]) -> Request:
     """
@@ -193,9 +198,10 @@ def _fill(request: Request, body: Body, args: Mapping[str, Any]) -> None:
 def _identify(request: Request, api: Api, auth: Sequence[Auth], query: list[Pair], cookies: list[Pair]) -> None:
     """What the configuration gives is not an argument's to change, nor to stand beside."""
     for name, value in api.headers.items():
-        _set_header(request, name, expanded(value))
-        if expanded(value) != value:
-            request.secrets.add(expanded(value).strip())
+        text, given = expanded(value)
+        _set_header(request, name, text)
+        for secret in given:
+            request.hide(secret)
     for one in auth:
         _authorise(request, one, query, cookies)
 
@@ -205,7 +211,7 @@ def _authorise(request: Request, auth: Auth, query: list[Pair], cookies: list[Pa
         request.clients = (*request.clients, auth)
         return
     secret = auth.secret()
-    request.secrets |= {secret, quote(secret, safe="")}
+    request.hide(secret)
     if auth.kind in ("query", "cookie"):
         found = query if auth.kind == "query" else cookies
         found[:] = [*(pair for pair in found if pair[0] != auth.name), (auth.name, secret, "")]

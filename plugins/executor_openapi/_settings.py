@@ -160,14 +160,23 @@ def variable(name: str) -> str:
     return value
 
 
-def expanded(text: str) -> str:
-    """*text* with ``${VAR}`` and ``${VAR:-default}`` replaced. Raises UnsetVariableError."""
+def expanded(text: str) -> tuple[str, list[str]]:
+    """
+    *text* with ``${VAR}`` and ``${VAR:-default}`` replaced, and what the environment gave for them.
+
+    Raises:
+        UnsetVariableError: A variable is not there, and has no default.
+    """
+    given = []
 
     def value(found: re.Match[str]) -> str:
         name, default = found.groups()
-        return os.environ.get(name) or (default if default is not None else variable(name))
+        if default is None or os.environ.get(name):
+            given.append(variable(name))
+            return given[-1]
+        return str(default)
 
-    return _REFERENCE.sub(value, text)
+    return _REFERENCE.sub(value, text), given
 
 
 def read_settings(config: Mapping[str, Any]) -> dict[str, Api]:

@@ -194,6 +194,23 @@ def test_a_secret_that_the_service_gives_back_is_in_no_error(described, raw, mon
     assert "dXMvZXI6" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"headers": {"Authorization": "Token ${KEY}"}},
+        {"headers": {"X-Key": "app ${NONE:-of},${KEY}"}},
+        {"headers": {"Authorization": "${WHOLE}"}},
+        {"auth": {"kind": "header", "name": "X-Key", "env": "WHOLE"}},
+    ],
+)
+def test_a_secret_is_in_no_error_without_what_stands_around_it(described, raw, monkeypatch, options):
+    monkeypatch.setenv("KEY", "s3cr3t-4711")
+    monkeypatch.setenv("WHOLE", "Token s3cr3t-4711\n")
+    raw.answer = said(b'{"detail": "the token s3cr3t-4711 has expired"}', "401 No")
+    with pytest.raises(ToolFailedError, match=r"the token \*\*\* has expired"):
+        described({"/a": get()}, **options).call_tool("pets", "t", {})
+
+
 AWKWARD = 'ké/y"+a b\\z'
 
 
