@@ -134,7 +134,10 @@ def _read(entry: object, expand: Expander) -> dict[str, Any]:
     if entry.get("confine") not in (None, "open"):
         raise _UnusableError('"confine" is for servers that are started here, and this one has a "url"')
     _check_url(url)
-    return {"transport": transport, "url": url, "headers": _headers(entry, expand), **common}
+    headers = _headers(entry, expand)
+    place = urlsplit(url).netloc  # of which every error speaks
+    hidden = frozenset(value for value in expand.given if value not in place)
+    return {"transport": transport, "url": url, "headers": headers, "hidden": hidden, **common}
 
 
 _RUNNERS = frozenset(
@@ -256,10 +259,16 @@ def _texts(entry: Mapping[str, Any], key: str, expand: Expander) -> dict[str, st
 
 
 class Expander:
-    """Puts values in place of ``${VAR}``, ``${VAR:-default}``, ``${env:VAR}`` and ``${workspaceFolder}``."""
+    """
+    Puts values in place of ``${VAR}``, ``${VAR:-default}``, ``${env:VAR}`` and ``${workspaceFolder}``.
+
+    Attributes:
+        given: What variables had, without space around it.
+    """
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
         self._variables = variables
+        self.given: set[str] = set()
         self._places = {
             "workspaceFolder": str(folder),
             "workspaceFolderBasename": folder.name,
@@ -295,6 +304,7 @@ class Expander:
             raise _UnusableError(
                 f"the variable {name} is not set: set it in the environment, or write ${{{name}:-default}}"
             )
+        self.given.add(value.strip())
         return value
 
 

@@ -58,8 +58,9 @@ class Refusal:
 
 def without_secrets(error: E, config: ServerConfig) -> E:
     """*error*, where it is not told what *config* keeps to itself: servers quote what they were sent."""
-    own = [value.split(" ")[-1] for name, value in config.headers.items() if name.lower().endswith("authorization")]
-    known = {"headers": config.headers, "env": config.env, "authorization": own}
+    own = [value for name, value in config.headers.items() if name.lower().endswith("authorization")]
+    own += config.hidden
+    known = {"headers": config.headers, "env": config.env, "secret": [*own, *(value.split(" ")[-1] for value in own)]}
     error.args = (without_hidden(error.message, known), *error.args[1:])
     return error
 

@@ -37,6 +37,7 @@ class ServerConfig:
         env: Variables for the process, added to the few that every server gets (PATH, HOME …).
         confine: The profile of the box that the process runs in; None for no box.
         protocol: The revision of MCP to be spoken; ``auto`` for the newest that both know.
+        hidden: What variables have put into `url`, `headers` and `oauth`; no error quotes it.
         oauth: How to log in, where the server does not say it all: ``clientId``, ``clientSecret``, ``scope``,
             ``callbackPort``.
         include: The only tools that may be used, by name or pattern with ``*``; None: all.
@@ -62,6 +63,7 @@ class ServerConfig:
     protocol: str = "auto"
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
     oauth: Mapping[str, Any] | None = field(default=None, repr=False)
     include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from executor.errors import BackendUnavailableError, ToolFailedError
+from executor.errors import BackendUnavailableError, ToolError, ToolFailedError
 from executor.mcp import _http
 
 _spec = importlib.util.spec_from_file_location("mcp_web", Path(__file__).with_name("web.py"))
@@ -111,6 +111,27 @@ def test_a_refusal_is_that_calls_and_nothing_is_sent_again(
     server.answer = None
     assert bridge.call_tool("s", "do").content[0].text == "done"
     assert (server.sessions, bridge.status()["s"].starts) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        ("?key=${KEY}", {}),
+        ("", {"X-Api-Key": "Token ${KEY}"}),
+        ("", {"X-Team": "${WHOLE}"}),
+        ("", {"X-Team": "of ${NONE:-ours},${KEY}"}),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_what_a_variable_has_is_in_no_error_whatever_stands_around_it(
+    bridge_to, server, monkeypatch, query, headers, status
+):
+    monkeypatch.setenv("KEY", "opaque-word")
+    monkeypatch.setenv("WHOLE", "Token opaque-word\n")
+    bridge = bridge_to({"s": {"url": server.url + query, "headers": headers}})
+    server.answer = rpc(-32000, "nobody knows opaque-word", status)
+    with pytest.raises(ToolError, match=r"nobody knows \*\*\*"):
+        bridge.call_tool("s", "do")
 
 
 def bare(body, status=200, **headers):
