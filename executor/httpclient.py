@@ -1,4 +1,7 @@
-"""How HTTP clients are made here: what the environment says of proxies and certificates holds, but for this machine."""
+"""
+How HTTP clients are made here: what the environment says of proxies and certificates holds, but for this machine, and
+no URL is logged.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,10 @@ def http_client(kind: Callable[..., C], **options: Any) -> C:
     Raises:
         BackendUnavailableError: It cannot be made, because of what the environment says of proxies or certificates.
     """
+    from executor._httplog import hooks
+
     try:
-        return kind(mounts={f"all://{host}": None for host in _HERE}, **options)
+        return kind(mounts={f"all://{host}": None for host in _HERE}, event_hooks=hooks(kind), **options)
     except Exception as error:  # a file that is not there, a scheme that is none, a package that is missing
         names = _CERTIFICATES if isinstance(error, OSError) else _PROXIES
         told = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import re
 import threading
@@ -73,6 +74,22 @@ def test_an_environment_with_which_no_client_can_be_made_is_named(name, value, m
         pytest.raises(BackendUnavailableError, match=f"look at {name}"),
     ):
         bridge.call_tool("far", "act", {})
+
+
+def test_no_log_has_the_url_of_a_request_but_where_it_goes(port, caplog):
+    caplog.set_level("INFO")
+    with http_client(httpx2.Client) as client, httpx2.Client() as another:
+        client.get(f"http://127.0.0.1:{port}/hook/s3cret?key=s3cret")
+        another.get(f"http://127.0.0.1:{port}/another")
+
+    async def send():
+        async with http_client(httpx2.AsyncClient) as client:
+            await client.get(f"http://127.0.0.1:{port}/?key=s3cret")
+
+    asyncio.run(send())
+    told = [message.split()[3] for message in caplog.messages]
+    here = f"http://127.0.0.1:{port}"
+    assert told == [f"{here}/…", f"{here}/another", f"{here}/…"]
 
 
 def test_a_mistake_in_the_options_is_no_matter_of_the_environment(monkeypatch):
