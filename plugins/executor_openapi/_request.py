@@ -6,12 +6,14 @@ import base64
 import json
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor_openapi._settings import UnsetVariableError, expanded
-from executor_openapi._written import Pair, bytes_of, form, joined, multipart, pairs, plain
+from executor_openapi._written import Escape, Pair, bytes_of, escaped, form, joined, multipart, pairs
+from executor_openapi._written import query as written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from executor_openapi._settings import Api, Auth
 
 _UNFIT = re.compile(r"[\r\n\f\v\0]")  # in headers
-_RESERVED = ":/?#[]@!$&'()*+,;="
+_RESERVED = ":/?[]@!$'()*+,;="  # but for what would end the value
 
 
 @dataclass(slots=True)
@@ -83,19 +85,17 @@ def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], ar
         if parameter.place == "path":
             path = path.replace(f"{{{parameter.name}}}", _segment(parameter, value))
         elif parameter.place == "query":
-            query += _query(parameter, value)
+            query += _given(parameter, value)
         elif parameter.place == "cookie":
             cookies += _given(parameter, value)
         else:
-            headers[parameter.name] = _header(
-                parameter, joined(value, parameter.style, parameter.explode, as_json=parameter.as_json)
-            )
+            headers[parameter.name] = _header(parameter, _joined(parameter, value, str))
     request = Request(operation.method, "", f"{operation.method} {operation.path}", headers)
     if operation.body is not None:
         _fill(request, operation.body, args)
     _identify(request, api, auth, query, cookies)
     if cookies:
-        headers["Cookie"] = "; ".join(f"{quote(name)}={quote(value)}" for name, value, *_ in cookies)
+        headers["Cookie"] = "; ".join(f"{quote(name)}={value.replace(',', '%2C')}" for name, value in cookies)
     _check_headers(headers)
     request.url = _url(server, path, query)
     return request
@@ -104,36 +104,27 @@ def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], ar
 def _url(server: str, path: str, query: list[Pair]) -> str:
     base = urlsplit(server)
     whole = f"{base.path.rstrip('/')}/{path.lstrip('/')}"
-    told = "&".join(f"{quote(name, safe='[]')}={quote(value, safe=safe)}" for name, value, safe in query)
-    return base._replace(path=whole, query="&".join(part for part in (base.query, told) if part), fragment="").geturl()
+    told = "&".join(part for part in (base.query, written(query)) if part)
+    return base._replace(path=whole, query=told, fragment="").geturl()
 
 
 def _segment(parameter: Parameter, value: Any) -> str:
     """A value as a part of a path."""
-    text = joined(value, parameter.style, parameter.explode, as_json=parameter.as_json)
-    written = _in_path(parameter, value, text)
-    if not text or written in (".", ".."):
+    text = _joined(parameter, value, escaped, "." if parameter.style == "label" and parameter.explode else ",")
+    if not text or text in (".", ".."):
         # The path would become another operation's.
         raise ToolFailedError(f"The argument {parameter.argument!r} is {text!r}, which cannot be part of a path")
-    return written
-
-
-def _in_path(parameter: Parameter, value: Any, text: str) -> str:
     if parameter.style == "label":
-        if isinstance(value, list | dict) and parameter.explode:
-            text = text.replace(",", ".")
-        return "." + quote(text, safe=",=.")
+        return f".{text}"
     if parameter.style == "matrix":
-        return "".join(f";{quote(name)}={quote(item, safe=',')}" for name, item in _matrix(parameter, value))
-    return quote(text, safe=",=" if isinstance(value, dict) else ",")
+        return "".join(f";{quote(name)}={item}" for name, item in _given(parameter, value))
+    return text
 
 
-def _matrix(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    if parameter.explode and isinstance(value, list):
-        return [(parameter.name, plain(item)) for item in value]
-    if parameter.explode and isinstance(value, dict):
-        return [(str(name), plain(item)) for name, item in value.items()]
-    return [(parameter.name, joined(value, "simple", parameter.explode, as_json=parameter.as_json))]
+def _joined(parameter: Parameter, value: Any, escape: Escape, between: str = ",") -> str:
+    if parameter.as_json:
+        return escape(json.dumps(value, separators=(",", ":")))
+    return joined(value, parameter.style, parameter.explode, escape, between)
 
 
 def _header(parameter: Parameter, text: str) -> str:
@@ -155,18 +146,11 @@ def _check_headers(headers: dict[str, str]) -> None:
 
 
 def _given(parameter: Parameter, value: Any) -> list[Pair]:
+    safe = "/" if parameter.place == "cookie" else _RESERVED if parameter.reserved else ""
+    escape = partial(escaped, safe=safe)
     if parameter.as_json:
-        return [(parameter.name, joined(value, "", False, as_json=True), "")]
-    return pairs(parameter.name, value, parameter.style, parameter.explode)
-
-
-def _query(parameter: Parameter, value: Any) -> list[Pair]:
-    found = _given(parameter, value)
-    return (
-        [(name, text, _RESERVED.replace("&", "").replace("#", "")) for name, text, _ in found]
-        if parameter.reserved
-        else found
-    )
+        return [(parameter.name, _joined(parameter, value, escape))]
+    return pairs(parameter.name, value, parameter.style, parameter.explode, escape)
 
 
 def _fill(request: Request, body: Body, args: Mapping[str, Any]) -> None:
@@ -214,7 +198,7 @@ def _authorise(request: Request, auth: Auth, query: list[Pair], cookies: list[Pa
     request.hide(secret)
     if auth.kind in ("query", "cookie"):
         found = query if auth.kind == "query" else cookies
-        found[:] = [*(pair for pair in found if pair[0] != auth.name), (auth.name, secret, "")]
+        found[:] = [*(pair for pair in found if pair[0] != auth.name), (auth.name, escaped(secret, "/"))]
     elif auth.kind == "header":
         _set_header(request, auth.name, secret)
     elif auth.kind == "bearer":

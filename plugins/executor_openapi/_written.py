@@ -13,9 +13,10 @@ from executor.errors import ToolFailedError
 from executor_openapi._bodies import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-Pair: TypeAlias = "tuple[str, str, str]"  # name, value, and which characters of it are not escaped
+Pair: TypeAlias = "tuple[str, str]"  # a name as it is, and a value as it is written
+Escape: TypeAlias = "Callable[[str], str]"  # writes one value so that no character of it is taken for a separator
 _BASE64 = "base64:"
 
 
@@ -24,37 +25,50 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, separators=(",", ":"))
 
 
-def joined(value: Any, style: str, explode: bool, *, as_json: bool) -> str:  # noqa: FBT001 -- OpenAPI's own word
-    """A value as one text."""
-    if as_json:
-        return json.dumps(value, separators=(",", ":"))
+def escaped(text: str, safe: str = "") -> str:
+    """*text* in a URL, with the characters of *safe* as they are."""
+    return quote(text, safe=safe)
+
+
+def joined(value: Any, style: str, explode: bool, escape: Escape, between: str = ",") -> str:  # noqa: FBT001 -- OpenAPI's own word
+    """
+    A value as one text.
+
+    Args:
+        between: What stands between the items of a list or object, where *style* has no word for that.
+    """
     if isinstance(value, list):
-        separator = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
-        return separator.join(plain(item) for item in value)
+        separator = {"spaceDelimited": escape(" "), "pipeDelimited": escape("|")}.get(style, between)
+        return separator.join(escape(plain(item)) for item in value)
     if isinstance(value, dict):
-        between = "=" if explode else ","
-        return ",".join(f"{key}{between}{plain(item)}" for key, item in value.items())
-    return plain(value)
+        inner = "=" if explode else ","
+        return between.join(f"{escape(str(key))}{inner}{escape(plain(item))}" for key, item in value.items())
+    return escape(plain(value))
 
 
-def pairs(name: str, value: Any, style: str, explode: bool) -> list[Pair]:  # noqa: FBT001 -- as above
+def pairs(name: str, value: Any, style: str, explode: bool, escape: Escape = escaped) -> list[Pair]:  # noqa: FBT001 -- as above
     """A value as ``name=value`` pairs."""
     if style == "deepObject" and isinstance(value, dict | list):
-        return _deep(name, value)
+        return _deep(name, value, escape)
     if isinstance(value, list) and explode:
-        return [(name, plain(item), "") for item in value]
+        return [(name, escape(plain(item))) for item in value]
     if isinstance(value, dict) and explode:
-        return [(str(key), plain(item), "") for key, item in value.items()]
-    return [(name, joined(value, style, explode, as_json=False), "," if isinstance(value, list | dict) else "")]
+        return [(str(key), escape(plain(item))) for key, item in value.items()]
+    return [(name, joined(value, style, explode, escape))]
 
 
-def _deep(name: str, value: Any) -> list[Pair]:
+def _deep(name: str, value: Any, escape: Escape) -> list[Pair]:
     """Nested values by the names that lead to them: ``a[b][0]=x``."""
     if isinstance(value, dict):
-        return [pair for key, item in value.items() for pair in _deep(f"{name}[{key}]", item)]
+        return [pair for key, item in value.items() for pair in _deep(f"{name}[{key}]", item, escape)]
     if isinstance(value, list):
-        return [pair for index, item in enumerate(value) for pair in _deep(f"{name}[{index}]", item)]
-    return [(name, plain(value), "")]
+        return [pair for index, item in enumerate(value) for pair in _deep(f"{name}[{index}]", item, escape)]
+    return [(name, escape(plain(value)))]
+
+
+def query(found: list[Pair]) -> str:
+    """Pairs as they stand in a URL, and in the body of a form."""
+    return "&".join(f"{quote(name, safe='[]')}={text}" for name, text in found)
 
 
 def form(value: Mapping[str, Any], parts: Mapping[str, Part]) -> bytes:
@@ -65,11 +79,11 @@ def form(value: Mapping[str, Any], parts: Mapping[str, Part]) -> bytes:
         if part.style:
             found += pairs(name, item, part.style, part.explode)
         elif isinstance(item, list) and not part.content_type:
-            found += [(name, plain(one), "") for one in item] if part.explode else pairs(name, item, "form", False)
+            found += pairs(name, item, "form", part.explode)
         else:
-            found.append((name, plain(item), ""))
+            found.append((name, escaped(plain(item))))
     # A space as %20: some that read forms leave a + as it is, none does that.
-    return "&".join(f"{quote(name, safe='[]')}={quote(text, safe='')}" for name, text, _ in found).encode()
+    return query(found).encode()
 
 
 def multipart(value: Mapping[str, Any], parts: Mapping[str, Part]) -> tuple[bytes, str]:

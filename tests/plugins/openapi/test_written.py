@@ -138,6 +138,14 @@ NESTED = {"a": {"b": [1, {"c": "d e"}]}, "f": True}
         ("query", "deepObject", True, OBJECT, "?p[x]=1&p[y]=z"),
         ("query", "deepObject", True, NESTED, "?p[a][b][0]=1&p[a][b][1][c]=d%20e&p[f]=true"),
         ("query", None, None, None, "?p="),
+        # What stands between items is no character of theirs.
+        ("path", "simple", False, ["a,b", "c"], "/a%2Cb,c"),
+        ("path", "simple", True, {"x": "1,y=2"}, "/x=1%2Cy%3D2"),
+        ("path", "label", True, ["a,b", "c"], "/.a%2Cb.c"),
+        ("path", "matrix", False, ["a,b", "c"], "/;p=a%2Cb,c"),
+        ("query", "form", False, ["a,b", "c"], "?p=a%2Cb,c"),
+        ("query", "form", False, {"x": "1,y,2"}, "?p=x,1%2Cy%2C2"),
+        ("query", "form", True, "a,b", "?p=a%2Cb"),
     ],
 )
 def test_parameters_by_style(service_of, echo, place, style, explode, value, expected):
@@ -166,7 +174,7 @@ def test_reserved_characters_are_kept_where_the_description_says_so(service_of, 
             {"a": [{"price": "p_1"}, {"price": "p_2"}]},
             "a[0][price]=p_1&a[1][price]=p_2",
         ),
-        ({"a": {"style": "form", "explode": False}}, {"a": ["x", "y"]}, "a=x%2Cy"),
+        ({"a": {"style": "form", "explode": False}}, {"a": ["x", "y"]}, "a=x,y"),
         ({"a": {"contentType": "application/json"}}, {"a": ["x", "y"]}, "a=%5B%22x%22%2C%22y%22%5D"),
     ],
 )
