@@ -87,7 +87,10 @@ def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], ar
         elif parameter.place == "query":
             query += _given(parameter, value)
         elif parameter.place == "cookie":
-            cookies += _given(parameter, value)
+            # A comma is no character of a cookie.
+            cookies += [(quote(name), text.replace(",", "%2C")) for name, text in _given(parameter, value)]
+        elif parameter.name.lower() == "cookie":
+            cookies += _cookies(_header(parameter, _joined(parameter, value, str)))
         else:
             headers[parameter.name] = _header(parameter, _joined(parameter, value, str))
     request = Request(operation.method, "", f"{operation.method} {operation.path}", headers)
@@ -95,7 +98,7 @@ def _build(operation: Operation, server: str, api: Api, auth: Sequence[Auth], ar
         _fill(request, operation.body, args)
     _identify(request, api, auth, query, cookies)
     if cookies:
-        headers["Cookie"] = "; ".join(f"{quote(name)}={value.replace(',', '%2C')}" for name, value in cookies)
+        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
     _check_headers(headers)
     request.url = _url(server, path, query)
     return request
@@ -183,7 +186,10 @@ def _identify(request: Request, api: Api, auth: Sequence[Auth], query: list[Pair
     """What the configuration gives is not an argument's to change, nor to stand beside."""
     for name, value in api.headers.items():
         text, given = expanded(value)
-        _set_header(request, name, text)
+        if name.lower() == "cookie":
+            _put(cookies, _cookies(text))
+        else:
+            _set_header(request, name, text)
         for secret in given:
             request.hide(secret)
     for one in auth:
@@ -196,9 +202,10 @@ def _authorise(request: Request, auth: Auth, query: list[Pair], cookies: list[Pa
         return
     secret = auth.secret()
     request.hide(secret)
-    if auth.kind in ("query", "cookie"):
-        found = query if auth.kind == "query" else cookies
-        found[:] = [*(pair for pair in found if pair[0] != auth.name), (auth.name, escaped(secret, "/"))]
+    if auth.kind == "query":
+        _put(query, [(auth.name, escaped(secret))])
+    elif auth.kind == "cookie":
+        _put(cookies, [(quote(auth.name), quote(secret))])
     elif auth.kind == "header":
         _set_header(request, auth.name, secret)
     elif auth.kind == "bearer":
@@ -207,6 +214,18 @@ def _authorise(request: Request, auth: Auth, query: list[Pair], cookies: list[Pa
         encoded = base64.b64encode(secret.encode()).decode()
         request.secrets |= {encoded, secret.partition(":")[2]}
         _set_header(request, "Authorization", f"Basic {encoded}")
+
+
+def _cookies(text: str) -> list[Pair]:
+    """The cookies of a header, written as they are there."""
+    found = (one.strip().partition("=") for one in text.split(";"))
+    return [(name, value) for name, _, value in found if name]
+
+
+def _put(found: list[Pair], own: list[Pair]) -> None:
+    """In place of those of these names."""
+    names = {name for name, _ in own}
+    found[:] = [*(pair for pair in found if pair[0] not in names), *own]
 
 
 def _set_header(request: Request, name: str, value: str) -> None:

@@ -389,6 +389,16 @@ def test_a_description_that_was_fetched_sends_a_secret_nowhere_else(echo, tmp_pa
     assert len(echo.tokens) == (told != "error")
 
 
+def test_no_argument_stands_beside_a_cookie_of_the_configuration(service_of, echo, monkeypatch):
+    monkeypatch.setenv("KEY", "mine")
+    paths = {"/": get({"name": "cookie", "in": "header"}, parameter("cookie"), {"name": "sid", "in": "cookie"})}
+    auth = {"kind": "cookie", "name": "sid", "env": "KEY"}
+    service = service_of(paths, {"auth": auth, "headers": {"Cookie": "team=${KEY}; mode=a,b"}})
+    service.call_tool("s", "do", {"cookie": "x=1; team=evil; sid=evil", "p": ["a", "b"], "sid": "evil"})
+    headers = [value for name, value in echo.seen[-1].headers.items() if name == "cookie"]
+    assert headers == ["x=1; p=a; p=b; team=mine; mode=a,b; sid=mine"]
+
+
 def test_no_cookie_of_a_service_is_sent_anywhere(service_of, echo):
     service = service_of({"/bake": get()})
     for _ in range(2):
