@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from executor.errors import BackendUnavailableError, SchemaError
+from executor.errors import BackendUnavailableError, ExecutorUnavailableError, SchemaError
 from executor.httpclient import http_client
+from executor.threads import LoopThread
 from executor.tools import check_schema
 from executor_openapi._document import DocumentError, parse
 from executor_openapi._kept import Kept, Made
@@ -162,24 +162,36 @@ def _fetch(url: str, tags: Mapping[str, str]) -> tuple[bytes, dict[str, str]] | 
     """The description at a URL, and what tells whether it changed; None where *tags* say that it did not."""
     import httpx2
 
-    found, until = bytearray(), time.monotonic() + FETCH_SECONDS
+    loop = LoopThread("executor-openapi-fetch")  # the time-outs of a client without one are of each read
     try:
-        with (
-            http_client(httpx2.Client, timeout=FETCH_SECONDS, follow_redirects=False) as client,
-            client.stream("GET", url, headers=dict(tags)) as response,
-        ):
-            if response.status_code == 304 and tags:
-                return None
-            if response.status_code != 200:
-                raise DocumentError(f"{shown(url)} answered with HTTP {response.status_code}")
-            for chunk in response.iter_bytes():
-                found += chunk
-                if time.monotonic() > until:  # the time-out of each read would let it come a letter at a time
-                    raise DocumentError(f"{shown(url)} has not come within {FETCH_SECONDS:g} s")
-                if len(found) > MAX_DOCUMENT:
-                    raise DocumentError(f"{shown(url)} has more than {MAX_DOCUMENT} bytes")
-    except (httpx2.HTTPError, BackendUnavailableError) as error:
+        return loop.run(_fetched(url, tags))
+    except TimeoutError as error:
+        raise DocumentError(f"{shown(url)} has not come within {FETCH_SECONDS:g} s") from error
+    except (httpx2.HTTPError, BackendUnavailableError, ExecutorUnavailableError) as error:
         raise DocumentError(f"{shown(url)} cannot be fetched: {error or type(error).__name__}") from error
+    finally:
+        loop.close()
+
+
+async def _fetched(url: str, tags: Mapping[str, str]) -> tuple[bytes, dict[str, str]] | None:
+    import asyncio
+
+    import httpx2
+
+    found = bytearray()
+    async with (
+        asyncio.timeout(FETCH_SECONDS),
+        http_client(httpx2.AsyncClient, timeout=None, follow_redirects=False) as client,
+        client.stream("GET", url, headers=dict(tags)) as response,
+    ):
+        if response.status_code == 304 and tags:
+            return None
+        if response.status_code != 200:
+            raise DocumentError(f"{shown(url)} answered with HTTP {response.status_code}")
+        async for chunk in response.aiter_bytes():
+            found += chunk
+            if len(found) > MAX_DOCUMENT:
+                raise DocumentError(f"{shown(url)} has more than {MAX_DOCUMENT} bytes")
     named = {"If-None-Match": response.headers.get("etag"), "If-Modified-Since": response.headers.get("last-modified")}
     return bytes(found), {name: value for name, value in named.items() if value}
 

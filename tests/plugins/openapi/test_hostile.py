@@ -289,13 +289,30 @@ def test_json_is_read_in_the_charset_that_it_says(described, raw):
     assert described({"/a": get()}).call_tool("pets", "t", {}) == {"a": "é"}
 
 
-def test_a_description_that_comes_a_letter_at_a_time_is_given_up(raw, tmp_path, provider_of, monkeypatch):
-    raw.answer = said(json.dumps({"openapi": "3.0.3", "paths": {}}).encode())
-    monkeypatch.setattr(_reading, "FETCH_SECONDS", 5.0)
-    now = iter([0.0, 5.1])
-    monkeypatch.setattr(_reading.time, "monotonic", lambda: next(now, 9.0))
-    with pytest.raises(DocumentError, match="has not come within 5 s"):
-        _reading._fetch(f"{raw.url}/api.json", {})
+@pytest.mark.parametrize(
+    ("begin", "again"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ],
+)
+def test_a_description_that_never_comes_is_given_up_however_often_something_does(monkeypatch, begin, again):
+    monkeypatch.setattr(_reading, "FETCH_SECONDS", 0.3)
+    monkeypatch.setattr(_reading, "MAX_DOCUMENT", 1 << 40)
+
+    def endless():
+        connection, _ = listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(begin)
+            while True:
+                connection.sendall(again)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=endless, daemon=True)
+        thread.start()
+        with pytest.raises(DocumentError, match=r"has not come within 0\.3 s"):
+            _reading._fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/api.json", {})
+        thread.join(10)
 
 
 @pytest.mark.parametrize(
