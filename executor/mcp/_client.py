@@ -43,19 +43,19 @@ def connect(config: ServerConfig, program: Program | None, ear: Ear, refused: Ca
     if program is not None:
         from executor.mcp._stdio import Streams
 
-        return Sieve(Streams(program.child), ear)
+        return Sieve(Streams(program.child), ear, config)
     if config.transport != "stdio":
         from executor.mcp._http import remote
         from executor.mcp._oauth import login_of
 
-        return Sieve(remote(config, refused, login_of(config)), ear)
+        return Sieve(remote(config, refused, login_of(config)), ear, config)
     # On Windows job objects and .cmd files are the SDK's to know.
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     parameters = StdioServerParameters(
         command=config.command, args=list(config.args), env=dict(config.env), cwd=config.cwd
     )
-    return Sieve(stdio_client(parameters), ear)
+    return Sieve(stdio_client(parameters), ear, config)
 
 
 async def list_all(client: Client, left_out: dict[str, str]) -> Listing:

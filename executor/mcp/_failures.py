@@ -57,12 +57,22 @@ class Refusal:
 
 
 def without_secrets(error: E, config: ServerConfig) -> E:
-    """*error*, where it is not told what *config* keeps to itself: servers quote what they were sent."""
+    """*error*, where it is not told what *config* keeps to itself."""
+    error.args = (said_without_secrets(error.message, config), *error.args[1:])
+    return error
+
+
+def said_without_secrets(said: str, config: ServerConfig, arguments: object = None) -> str:
+    """
+    What a server has said, which may quote what it was sent.
+
+    Args:
+        arguments: Of the request; what has a name there that means a secret is not told either.
+    """
     own = [value for name, value in config.headers.items() if name.lower().endswith("authorization")]
     own += config.hidden
     known = {"headers": config.headers, "env": config.env, "secret": [*own, *(value.split(" ")[-1] for value in own)]}
-    error.args = (without_hidden(error.message, known), *error.args[1:])
-    return error
+    return without_hidden(said, {**known, "arguments": arguments})
 
 
 def innermost(error: BaseException) -> BaseException:

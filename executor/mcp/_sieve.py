@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import mcp.types as t
 
 from executor.mcp._current import current
+from executor.mcp._failures import said_without_secrets
 from executor.mcp._mend import mend_answer, mended_tool
 from executor.mcp._pace import Pace
 from executor.mcp._sent import Sent, sending
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
     from executor.mcp._call import Call
-    from executor.mcp._values import News
+    from executor.mcp._values import News, ServerConfig
 
 _CHANGES: dict[str, News] = {
     "notifications/tools/list_changed": "tools",
@@ -53,26 +54,27 @@ class _Asked:
     """The requests that wait for an answer, by id."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, tuple[str, Call[Any] | None, Sent]] = {}
+        self._asked: dict[str, tuple[str, Call[Any] | None, Sent, Any]] = {}
         self._numbers: dict[str, str | int] = {}  # as they were sent
 
     def put(self, message: Any) -> Sent | None:
         """The request that *message* is, which is over once it is taken; None if it is something else."""
         if isinstance(message, t.JSONRPCRequest):
             sent = Sent()
-            self._asked[str(message.id)] = message.method, current(), sent
+            self._asked[str(message.id)] = message.method, current(), sent, message.params
             self._numbers[str(message.id)] = message.id
             return sent
         if isinstance(message, t.JSONRPCNotification) and message.method == "notifications/cancelled":
             self.take((message.params or {}).get("requestId"))
         return None
 
-    def take(self, number: object) -> tuple[str, Call[Any] | None]:
+    def take(self, number: object) -> tuple[str, Call[Any] | None, Any]:
+        """Of a request that is over: its method, call and parameters."""
         self._numbers.pop(str(number), None)
-        method, call, sent = self._asked.pop(str(number), ("", None, None))
+        method, call, sent, params = self._asked.pop(str(number), ("", None, None, None))
         if sent is not None:
             sent.end()
-        return method, call
+        return method, call, params
 
     @property
     def only(self) -> str | int | None:
@@ -100,10 +102,11 @@ class _Stream:
 class _Reader(_Stream):
     """What the SDK reads from."""
 
-    def __init__(self, stream: Any, asked: _Asked, ear: Ear) -> None:
+    def __init__(self, stream: Any, asked: _Asked, ear: Ear, config: ServerConfig) -> None:
         super().__init__(stream)
         self._asked = asked
         self._ear = ear
+        self._config = config
         self._pace = Pace()
 
     @property
@@ -153,11 +156,13 @@ class _Reader(_Stream):
             return self._pace.admits() and (method != "notifications/progress" or _has_numbers(told))
         if message.id is None:
             message.id = self._asked.only  # it could not tell which request it refused, but there is no other
-        method, call = self._asked.take(message.id)
+        method, call, params = self._asked.take(message.id)
         if not method:
             return self._pace.admits()
         self._ear.asks("")
         if isinstance(message, t.JSONRPCError):
+            # Here already: the SDK has spans and logs of its own, which tell it.
+            message.error.message = said_without_secrets(message.error.message, self._config, params)
             return True
         if method == "tools/call":
             mend_answer(message.result, call.warnings if call is not None else [])
@@ -210,14 +215,15 @@ def _has_numbers(params: dict[str, Any]) -> bool:
 class Sieve:
     """A transport with everything that goes over it looked at."""
 
-    def __init__(self, transport: Any, ear: Ear) -> None:
+    def __init__(self, transport: Any, ear: Ear, config: ServerConfig) -> None:
         self._transport = transport
         self._ear = ear
+        self._config = config
 
     async def __aenter__(self) -> tuple[_Reader, _Writer]:
         reader, writer = await self._transport.__aenter__()
         asked = _Asked()
-        return _Reader(reader, asked, self._ear), _Writer(writer, asked, self._ear)
+        return _Reader(reader, asked, self._ear, self._config), _Writer(writer, asked, self._ear)
 
     async def __aexit__(self, *error: object) -> Any:
         return await self._transport.__aexit__(*error)

@@ -16,6 +16,7 @@ from mcp.shared.message import SessionMessage
 from executor.errors import BackendUnavailableError, ToolTimeoutError
 from executor.mcp._pace import BURST, FREE, PAUSE_AFTER, PER_SECOND, Pace
 from executor.mcp._sieve import _Asked, _Reader
+from executor.mcp._values import ServerConfig
 
 
 class Clock:
@@ -205,7 +206,7 @@ class Ear:
 
 def test_of_what_nobody_asked_for_too_much_is_dropped_but_no_change_is_missed():
     ear = Ear()
-    reader = _Reader(None, _Asked(), ear)
+    reader = _Reader(None, _Asked(), ear, ServerConfig("s"))
     reader._pace = Pace(Clock())
 
     def passing(kind, **fields):

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from mcp.server import MCPServer
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -132,6 +135,20 @@ def test_what_a_variable_has_is_in_no_error_whatever_stands_around_it(
     server.answer = rpc(-32000, "nobody knows opaque-word", status)
     with pytest.raises(ToolError, match=r"nobody knows \*\*\*"):
         bridge.call_tool("s", "do")
+
+
+def test_no_span_of_the_sdk_has_a_secret_that_the_server_quotes(bridge_to, server, monkeypatch):
+    monkeypatch.setenv("KEY", "opaque-word")
+    spans, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    monkeypatch.setattr("mcp.shared._otel._tracer", provider.get_tracer("test"))
+    bridge = bridge_to({"s": {"url": server.url, "headers": {"X-Api-Key": "Token ${KEY}"}}})
+    server.answer = rpc(-32000, "nobody knows opaque-word, nor s3cret-1", 200)
+    with pytest.raises(ToolError):
+        bridge.call_tool("s", "do", {"password": "s3cret-1"})
+    told = [span.to_json() for span in spans.get_finished_spans()]
+    assert any("nobody knows ***, nor ***" in span for span in told)
+    assert not any("opaque" in span or "s3cret" in span for span in told)
 
 
 def bare(body, status=200, **headers):
