@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from executor.approval import Answer
 from executor_permissions.ask._channels import SIDE_BY_SIDE, InTurn
@@ -64,13 +65,13 @@ class WebhookChannel(InTurn):
             data = reply.read(_MAX_REPLY)
             signature = reply.headers.get(SIGNATURE, "")
         if not hmac.compare_digest(signature.encode(), self._sign(data).encode()):
-            _LOG.warning(f"The webhook {self._endpoint} sent a reply that is not signed with its token: taken for a no")
+            host = urlsplit(self._endpoint).hostname  # who has the whole address may often post there
+            _LOG.warning(f"The webhook at {host} sent a reply that is not signed with its token: taken for a no")
             return Answer("error", "the webhook's reply is not signed with its token")
         return understood(json.loads(data), approval)
 
 
 def _opener(endpoint: str) -> Any:
-    import urllib.parse
     import urllib.request
 
     class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -78,5 +79,5 @@ def _opener(endpoint: str) -> Any:
             return None
 
     # A proxy would be told what is for a service on this machine, and could not reach it.
-    here = urllib.parse.urlsplit(endpoint).hostname in ("localhost", "127.0.0.1", "::1")
+    here = urlsplit(endpoint).hostname in ("localhost", "127.0.0.1", "::1")
     return urllib.request.build_opener(_NoRedirect, *([urllib.request.ProxyHandler({})] if here else []))

@@ -540,6 +540,14 @@ def test_a_webhook_believes_signed_replies_to_its_own_question_only(service, mak
     assert signature == "sha256=" + hmac.new(b"secret", body, hashlib.sha256).hexdigest()
 
 
+def test_no_log_has_the_whole_address_of_a_webhook(service, caplog):
+    address, reply, _ = service
+    reply["make"] = lambda q: (200, {}, b"{}")
+    assert ask(WebhookChannel(f"{address}/T0/s3cret?key=s3cret", "secret", {}, 5)).word == "error"
+    assert "The webhook at 127.0.0.1 sent a reply that is not signed" in caplog.text
+    assert "s3cret" not in caplog.text
+
+
 def test_no_proxy_is_told_what_a_webhook_on_this_machine_is_asked(service, monkeypatch):
     address, reply, seen = service
     reply["make"] = lambda q: signed({"request_id": q["request_id"], "digest": q["digest"], "decision": "yes"})
