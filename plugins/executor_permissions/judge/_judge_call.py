@@ -135,10 +135,10 @@ class CallJudge:
             yield 2, plan.tool, rules.whole
         for call in rules.calls:
             yield call.catches(args, scene), plan.tool, call.text
-        for name, values in ((name, values) for file in rules.files for name, values in file.values.items()):
+        for file, name in ((each, name) for each in rules.files for name in each.values):
             value = scene.value_of(args, name)
             if value is not ABSENT:
-                for text, rule in values:
+                for text, rule in file.about(name, value, scene):
                     yield rule.catches(value, scene), f"{plan.tool} {name}", text
         for wildcard, text in rules.anywhere:
             yield anywhere(wildcard, plan.tool, args, scene), plan.tool, text

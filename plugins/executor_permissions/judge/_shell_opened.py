@@ -38,7 +38,7 @@ _NOT_ALLOWED = {
 }
 _BY_RULE = 2  # the severity of what a rule asks about; more: what one of the blacklist may be about
 _MOST_OPENED = 100  # by the scripts in one command
-_MOST_COMPARED = 2500  # files, from each folder they may be in, and rules with a wildcard that each is compared with
+_MOST_COMPARED = 500  # files, in each folder they may be in, times what comparing one costs
 _TOO_MANY = "it opens more files than are looked at"
 
 
@@ -116,7 +116,7 @@ class Opened:
         key = redirect.operator, redirect.target, type(redirect.target), folders, linked
         part = self._known.get(key)
         if part is None:
-            self._left -= (1 + len(self._rules.files.patterns)) * len(folders)
+            self._left -= self._rules.files.looks * len(folders)
             if self._left < 0:
                 self._notes.hide(_TOO_MANY)
                 part = maybe_denied_part(f"{redirect.operator} {redirect.target}", None, _TOO_MANY)

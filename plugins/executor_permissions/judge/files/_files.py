@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.rules._file_rules import FileRules, Found
 
 _LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
-_MOST_LOOKS = 2500  # operands, from each folder they may be in, and rules with a wildcard that each is compared with
+_MOST_LOOKS = 2500  # at operands, in each folder they may be in, times what comparing one costs: `FileRules.looks`
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
 _STARTS_ANYHOW = frozenset("*?[")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
@@ -211,7 +211,8 @@ class Operands:
                 if folder == ANYWHERE and text[:1] != "/":
                     yield from self._somewhere(text)
                     continue
-                self._looks += (1 + len(self._rules.patterns)) * (2 if effect.moves else 1)  # what is in it, too
+                looks = self._rules.looks if type(word) is str else 1 + len(self._rules.patterns)
+                self._looks += looks * (2 if effect.moves else 1)  # what is in it, too
                 if self._looks > _MOST_LOOKS:
                     yield Finding("maybe", "it names more files than are looked at")
                     return
@@ -233,7 +234,7 @@ class Operands:
                 texts.extend(candidates(word, self._rules))
         except UnclearPathError:
             return False
-        looks = self._looks + len(texts) * len(folders) * (1 + len(self._rules.patterns))
+        looks = self._looks + len(texts) * len(folders) * self._rules.looks
         if looks > _MOST_LOOKS:
             return False
         for folder in folders:

@@ -284,7 +284,7 @@ class TrackedFiles:
                     continue
                 place = Place(path, path, path)
                 for rule, one in self._rules.patterns:
-                    if one.kept == "read" and rule.catches(place) and self._was_added(path, top):
+                    if rule.piece in path and one.kept == "read" and rule.catches(place) and self._was_added(path, top):
                         yield one._replace(path=path)
 
     def _pathspecs(self, words: Sequence[str], base: str) -> _About:

@@ -85,6 +85,11 @@ def places_of(spelled: Iterable[str], home: str) -> list[str]:
     return list(found)
 
 
+def has_wildcard(path: str) -> bool:
+    """Whether `may_become` says more of *path* than that it is that."""
+    return _WILD.search(path) is not None
+
+
 def may_become(text: str, place: str) -> bool:
     """
     Whether a shell may make *place* (absolute), or something below it, of *text*, an absolute path with wildcards.

@@ -11,7 +11,7 @@ from executor_permissions.judge.paths import _lexical
 from executor_permissions.judge.paths._globs import ANY, STAR, TreeWildcard, escaped, literal, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 # ruff: noqa: PTH111, PTH112, PTH114, PTH118 -- pathlib is ten times slower, and every path judged comes by here
@@ -109,6 +109,7 @@ class PathRule(NamedTuple):
         glob: For rules with ``*``: what the whole path must fit.
         below: For those: what lies below such a path.
         pattern: Its text as an absolute path, in which what is escaped is any character.
+        piece: For those with ``*``: what is in each path that it is about. Most paths do not have it.
         anywhere: For denying, of one that begins with ``**/``: what it is about outside of the project too.
         begins: Whether it is a beginning for denying: ``/home/me/.ssh/id_``. What ends in ``/`` or is a folder is none.
     """
@@ -121,6 +122,7 @@ class PathRule(NamedTuple):
     begins: bool = False
     anywhere: tuple[TreeWildcard, ...] = ()
     pattern: str = ""
+    piece: str = ""
 
     @classmethod
     def of(cls, text: str, base: str, home: str, *, allows: bool = False) -> PathRule:
@@ -147,7 +149,8 @@ class PathRule(NamedTuple):
         everywhere = "/" + text.rstrip("/")
         anywhere = (TreeWildcard.of(everywhere), TreeWildcard.of(everywhere + "/**")) if text[:3] == "**/" else ()
         found = TreeWildcard.of(glob), TreeWildcard.of(glob + "/**")
-        return cls(real, before, text.endswith("/"), *found, anywhere=anywhere, pattern=pattern)
+        piece = _in_all((*found, *anywhere))
+        return cls(real, before, text.endswith("/"), *found, anywhere=anywhere, pattern=pattern, piece=piece)
 
     def matches(self, path: str) -> bool:
         """Whether the rule is about *path* (absolute, resolved)."""
@@ -187,6 +190,14 @@ def _led(path: str, base: str, *, allows: bool) -> str:
         return str(paths.resolve(path))
     except OSError:  # links that run in a circle, which a project may bring: it is as if nothing were there
         return os.path.normpath(path)
+
+
+def _in_all(globs: Sequence[TreeWildcard]) -> str:
+    """What is in each text that one of *globs* fits: the end of the first, rather than the folder that it begins in."""
+    for piece in reversed(globs[0].pieces):
+        if all(any(piece in other for other in glob.pieces) for glob in globs):
+            return piece
+    return ""
 
 
 def _split_fixed(glob: str) -> tuple[str, str]:

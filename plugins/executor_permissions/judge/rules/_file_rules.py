@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Kept = Literal["own", "read", "other", "write"]
 _ORDER: tuple[Kept, ...] = ("own", "read", "other", "write")
 _MOST_FREE = 512
+_LOOKS_AT_ONCE = 16  # rules with a "*" that a path is compared with in the time of one look at a path
 _WRITING_TOOLS = frozenset({"writeFile", "editFile", "deleteFile", "write_file", "edit_file", "delete_file"})
 
 
@@ -105,6 +106,11 @@ class FileRules:
             self._folded[_fold(path)] = path
             self._names.add(_fold(path.rpartition("/")[2]))
 
+    @property
+    def looks(self) -> int:
+        """What comparing one path with all rules costs: the look at it, and that at rules with a ``*``."""
+        return 1 + len(self.patterns) // _LOOKS_AT_ONCE
+
     def kept_by_name(self, *, writes: bool) -> dict[str, Found]:
         """The first of the files of each name that rules keep from whoever reads, or who *writes*."""
         found = self._named.get(writes)
@@ -145,9 +151,8 @@ class FileRules:
             found += self._above(place.written, links)
         if place.entry != place.real:
             found += self._above(place.entry, links)
-        for rule, about in self.patterns:
-            if rule.catches(place):
-                found.append(about)
+        text = "\n".join({place.real, place.written, place.entry})
+        found += [about for rule, about in self.patterns if rule.piece in text and rule.catches(place)]
         return found
 
     def _above(self, path: str, links: Links) -> list[Found]:
@@ -197,7 +202,9 @@ class FileRules:
             for path in (f"{top}/{name}" for name in names):
                 place = Place(path, path, path)
                 found += [
-                    one._replace(path=path) for rule, one in self.patterns if one.kept == "read" and rule.catches(place)
+                    one._replace(path=path)
+                    for rule, one in self.patterns
+                    if rule.piece in path and one.kept == "read" and rule.catches(place)
                 ]
             self._compared = top, names, found
         return self._compared[2]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor_permissions.judge.rules._path_index import PathIndex
 from executor_permissions.judge.rules._tokenize import as_text, unquoted
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge.paths._globs import Wildcard
     from executor_permissions.judge.rules._redirected import Redirected
+    from executor_permissions.judge.rules._scene import Scene
     from executor_permissions.judge.rules._tokens import TokenPattern
     from executor_permissions.judge.rules._values import CallPattern, ValueRule
 
@@ -112,6 +114,14 @@ class Arguments:
 
     values: dict[str, list[tuple[str, ValueRule]]] = field(default_factory=dict)
     commands: dict[str, list[ShellRule]] = field(default_factory=dict)
+    _indexes: dict[str, PathIndex] = field(default_factory=dict)
+
+    def about(self, name: str, value: Any, scene: Scene) -> Sequence[tuple[str, ValueRule]]:
+        """The rules about the argument *name* that may be about *value*: for denying, and asking."""
+        index = self._indexes.get(name)
+        if index is None:
+            index = self._indexes[name] = PathIndex(self.values[name])
+        return index.about(value, scene)
 
 
 @dataclass(slots=True)
