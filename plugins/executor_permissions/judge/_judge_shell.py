@@ -29,7 +29,8 @@ from executor_permissions.judge.bash._words import Command, Reading
 from executor_permissions.judge.files._effects import affects_by_itself
 from executor_permissions.judge.files._files import Operands
 from executor_permissions.judge.files._findings import Finding, may_be_worse, worse
-from executor_permissions.judge.files._search import LOOKING, Searches
+from executor_permissions.judge.files._search import Searches
+from executor_permissions.judge.files._searching import LOOKING
 from executor_permissions.judge.options import _programs, kind_of
 from executor_permissions.judge.options._editors import EDITORS
 from executor_permissions.judge.paths import _lexical

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from executor_permissions import Policy
+from executor_permissions.judge.files._search import Searches
 from executor_permissions.judge.paths._links import Links
-from executor_permissions.judge.paths._paths import PathRule, UnclearPathError
+from executor_permissions.judge.paths._paths import PathRule, Place, UnclearPathError
 from executor_permissions.judge.rules._file_rules import FileRules
 from executor_permissions.judge.rules._path_index import PathIndex
 from executor_permissions.judge.rules._rules import Placeholders
@@ -93,6 +94,33 @@ def test_every_pattern_that_catches_a_place_has_its_piece_in_it(folders, seed):
         left_out += sum(rule.piece not in place.real for rule in rules if rule.glob is not None)
     assert caught > 20
     assert left_out > 1000
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_kept_below_a_folder_is_found_as_if_each_file_was_looked_at(tmp_path, seed):
+    draw = random.Random(seed)
+    top = tmp_path / "top"
+    top.mkdir()
+    for _ in range(60):
+        path = top.joinpath(*draw.choices(NAMES, k=draw.randint(1, 4)))
+        if not any(above.is_file() or above.is_symlink() for above in (path, *path.parents)) and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to("a") if draw.random() < 0.2 else path.write_text("")
+    rules, found = FileRules(), 0
+    (top / ".env.d").mkdir()
+    (top / ".env.d" / ".env").write_text("")
+    rules.add_rule(PathRule.of("**/.env", str(top), str(tmp_path)), "**/.env", "read")
+    for i in range(draw.randint(1, 6)):
+        text = text_of(draw, (*PIECES, "**")).replace("{project}", str(top)).replace("{outside}", str(tmp_path))
+        rules.add_rule(PathRule.of(text, str(top), str(tmp_path)), f"{i} {text}", draw.choice(("read", "write")))
+    links = Links()
+    files = [str(path) for path in top.rglob("*") if not path.is_dir() and not path.is_symlink()]
+    for path in files:
+        kept = [one.rule for one in rules.about(Place(path, path, path), links) if one.kept == "read"]
+        told = [one.rule for one in Searches(rules, str(tmp_path), links).held(str(top)) if one.path == path]
+        assert set(kept) == set(told), path
+        found += len(kept)
+    assert found
 
 
 @pytest.mark.parametrize("rule", ["s{}", "**/s{}*", "s{}/", "~/s{}"])

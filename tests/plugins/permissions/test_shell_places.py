@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from executor_permissions import Policy
-from executor_permissions.judge.files._search import _Search
+from executor_permissions.judge.files._searching import Search
 from executor_permissions.judge.rules._scene import CallInfo
 
 PROGRAMS = [
@@ -347,7 +347,7 @@ SEARCHED = {
 
 @pytest.mark.parametrize("text", SEARCHED)
 def test_where_a_search_looks(text):
-    found = _Search.of(text.split())
+    found = Search.of(text.split())
     assert (found and (found.operands, found.follows, found.hidden)) == SEARCHED[text]
 
 
@@ -358,6 +358,23 @@ def test_no_more_files_are_looked_at_for_a_search_than_are_told(judged, place, m
     for number in range(entries):
         (place / "docs" / f"{number}.txt").touch()
     assert judged("grep -r x docs", rules) == verdict
+
+
+def test_what_a_search_skips_is_not_looked_at(judged, place, monkeypatch):
+    monkeypatch.setattr("executor_permissions.judge.files._search._MOST_ENTRIES", 20)
+    rules = {**RULES, "blacklist": {"arguments": {"readFile": {"path": ["**/*.pem"]}}}}
+    many = place / "docs" / "node_modules" / "a"
+    many.mkdir(parents=True)
+    for number in range(40):
+        (many / f"{number}.js").touch()
+    assert judged("grep -r x docs", rules) == "ask"
+    assert judged("grep -r --exclude-dir=node_modules x docs", rules) == "allow"
+    assert judged("grep -r --exclude-dir='node_*' x docs", rules) == "allow"
+    assert judged("grep -r --exclude-dir=node x docs", rules) == "ask"
+    (place / "docs" / "a.pem").touch()
+    assert judged("grep -r --exclude-dir=node_modules x docs", rules) == "ask"
+    (place / "docs" / "a.pem").rename(many / "a.pem")
+    assert judged("grep -r --exclude-dir=node_modules x docs", rules) == "allow"
 
 
 @pytest.mark.parametrize(("entries", "verdict"), [(1, "allow"), (40, "ask")])

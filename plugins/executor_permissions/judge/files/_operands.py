@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
 from executor_permissions.judge.bash._words import Unknown
-from executor_permissions.judge.files._search import CHOOSING
+from executor_permissions.judge.files._searching import CHOOSING
 from executor_permissions.judge.options._programs import AWKS, GREPS
 from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
 

@@ -1,56 +1,30 @@
 """What a recursive search finds below its folders: ``grep -r key .`` may show a ``.env`` that no word of it names."""
 
-# ruff: noqa: SIM905, PTH112, PTH118 -- lines of words; texts, not files
+# ruff: noqa: PTH112, PTH118 -- lines of words; texts, not files
 from __future__ import annotations
 
 import os
-import re
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import Glob, program_of
 from executor_permissions.judge.files._rg_settings import is_configured, with_settings
-from executor_permissions.judge.files._shows import SHOWING, shown_by
-from executor_permissions.judge.git._ignore_files import is_shown
-from executor_permissions.judge.git._shows import operands, sub_command_at
+from executor_permissions.judge.files._searching import Search
 from executor_permissions.judge.git._work_tree import work_tree_of
-from executor_permissions.judge.options import walk
-from executor_permissions.judge.options._programs import FIND_RUNS, GREPS
 from executor_permissions.judge.paths._globbed import globbed
-from executor_permissions.judge.paths._overlap import may_meet
-from executor_permissions.judge.paths._paths import Place, UnclearPathError, under
+from executor_permissions.judge.paths._paths import Place, UnclearPathError
 from executor_permissions.judge.paths._secrets import secret_places_below
 from executor_permissions.judge.rules._file_rules import Found
-from executor_permissions.judge.runs._handed_on import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from executor_permissions.judge.bash._expand import Folders
     from executor_permissions.judge.paths._links import Links
     from executor_permissions.judge.rules._file_rules import FileRules
 
-_MOST_ENTRIES = 2000  # files that are looked at for one decision
-_SEARCHERS = frozenset("rg ag ack ugrep ug rga ripgrep-all rgrep".split())  # they always search below folders
-_COMPARING = frozenset({"diff", "sdiff"})
-LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
-# They take names for names.
-_NAMING = frozenset("echo printf basename dirname true false test [ [[ realpath readlink".split())
-_FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
-_FOLLOWING_TOO = re.compile(r"-[A-Za-z]*[Lf]|--fol")
-_GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")
-# Globs and types that are asked for are looked at even if they begin with a dot.
-_HIDDEN = re.compile(r"-[A-Za-z]*[.uUgt]|--hid|--no-ignore|--unr|--i?glob|--type|--ignore-file|--pre")
-_RECURSIVE = re.compile(r"-[A-Za-z]*[rRd]|--(?:dereference-)?rec|--dir")  # also "-d recurse"
-_LEADING_OUT = re.compile(r"^[/~]|(?:^|/)\.\.(?:/|$)")
-_UNTRACKED = ("--unt", "--no-ind", "--no-exc")  # git grep looks at files that are not its own
-_CHOOSING = frozenset("--include --exclude --exclude-dir --exclude-from".split())
-CHOOSING = ("--include=", "--exclude=", "--exclude-dir=")  # patterns for the files that are looked at, or left out
-_UNSURE = frozenset("\\[")
-_PLAIN = re.compile(r"-[acfHilLnQrRsSuUvwz]+\Z|--(?:hidden|follow|nocolor|literal|ignore-case)\Z")  # they take no value
-# The types of rg for which nothing counts but the end of a name, in which "*" is for what differs between versions.
-_TYPES = {"py": "*.py*", "rust": "*.rs", "go": "*.go", "js": "*.*js*", "ts": "*.*ts*", "css": "*.*css", "java": "*.j*"}
+_MOST_ENTRIES = 10_000  # names that are looked at for one decision
+_MOST_MATCHED = 2000  # of them those that are compared with patterns of the search
 
 
 class Searches:
@@ -67,7 +41,7 @@ class Searches:
         self._rules = rules
         self._home = home
         self._links = links
-        self._entries = 0
+        self._entries = self._matched = 0
         self._first: dict[tuple[str, bool], tuple[Found | None, str | None]] = {}
 
     def reached(self, words: list[str], folders: Folders) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
@@ -79,7 +53,7 @@ class Searches:
         if is_configured(program_of(words)):
             self._links.looked_beyond = True
             words = with_settings(words)
-        search = _Search.of(words)
+        search = Search.of(words)
         if search is None:
             return None
         asked = None
@@ -99,8 +73,8 @@ class Searches:
                 return "maybe", str(error), None
         return asked
 
-    def _reached_below(self, search: _Search, top: str) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
-        for one in self.held(top, follow=search.follows, deep=search.deep):
+    def _reached_below(self, search: Search, top: str) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
+        for one in self.held(top, follow=search.follows, deep=search.deep, skips=search.skips):
             if not self._leaves_out(search, one.path, top):
                 why = f"it {search.does} {one.path}, which a rule denies{self._hint(search, one.path)}"
                 return "maybe", why, one.rule
@@ -121,7 +95,7 @@ class Searches:
                 raise UnclearPathError("it searches more files than are looked at")
             yield from (os.path.join(folder, each) for each in found)
 
-    def _leaves_out(self, search: _Search, path: str, top: str) -> bool:
+    def _leaves_out(self, search: Search, path: str, top: str) -> bool:
         """Whether *search* looks at nothing of the file or folder *path*, by what is in the file system now."""
         self._links.looked_beyond = True
         if search.leaves_out(path, top):
@@ -131,11 +105,12 @@ class Searches:
         waiting = [path]
         while waiting:
             for file, link in self._files_in(waiting.pop(), waiting):
-                if (link and search.follows) or not search.leaves_out(file, top):
+                self._matched += 1
+                if self._matched > _MOST_MATCHED or (link and search.follows) or not search.leaves_out(file, top):
                     return False
         return True
 
-    def _hint(self, search: _Search, path: str) -> str:
+    def _hint(self, search: Search, path: str) -> str:
         self._links.looked_beyond = True
         return search.hint(path)
 
@@ -153,11 +128,14 @@ class Searches:
             known = self._first[(folder, follow)] = one, next(self.secrets_below(folder), None)
         return known
 
-    def held(self, top: str, *, follow: bool = False, deep: bool = True) -> Iterator[Found]:
+    def held(
+        self, top: str, *, follow: bool = False, deep: bool = True, skips: Callable[[str], bool] | None = None
+    ) -> Iterator[Found]:
         """
         What is below the folder *top*, and no tool may read; with *follow* behind links as well.
 
-        Unless *deep*, links and patterns count for what is in the folder itself.
+        Unless *deep*, links and patterns count for what is in the folder itself. They do not in folders of names that
+        it *skips*.
         """
         for one in self._rules.below(top, "read"):
             if self._links.exists(one.path):
@@ -166,9 +144,7 @@ class Searches:
             return
         waiting, seen = [top], {top}
         while waiting:
-            for path, link in self._files_in(waiting.pop(), waiting if deep else []):
-                if link and not follow:
-                    continue
+            for path, link in self._looked_at(waiting.pop(), waiting if deep else [], skips, follow=follow):
                 place = self._links.place(path) if link else Place(path, path, path)
                 for one in self._rules.about(place, self._links):
                     if one.kept == "read":
@@ -178,222 +154,30 @@ class Searches:
                     waiting.append(place.real)
                     yield from self.held(place.real, follow=False)
 
-    def _files_in(self, folder: str, waiting: list[str]) -> Iterator[tuple[str, bool]]:
-        """The files and links in *folder*, each with whether it is a link; its folders are added to *waiting*."""
+    def _looked_at(
+        self, folder: str, waiting: list[str], skips: Callable[[str], bool] | None, *, follow: bool
+    ) -> list[tuple[str, bool]]:
+        """Those of `_files_in` that a rule may be about, and with *follow* all of them."""
+        found = list(self._files_in(folder, waiting, skips))
+        if follow:
+            return found
+        if not self._rules.may_be_in(folder, [path for path, _ in found], self._links):
+            return []  # as of nearly every folder
+        return [(path, link) for path, link in found if not link]
+
+    def _files_in(
+        self, folder: str, waiting: list[str], skips: Callable[[str], bool] | None = None
+    ) -> Iterator[tuple[str, bool]]:
+        """
+        The files and links in *folder*, each with whether it is a link; its folders are added to *waiting*, but for
+        those of names that it *skips*.
+        """
         for entry in self._links.entries(folder):
             self._entries += 1
             if self._entries > _MOST_ENTRIES:
                 raise UnclearPathError("it searches more files than are looked at")
             if entry.is_folder:
-                waiting.append(entry.path)
+                if skips is None or not skips(entry.path.rpartition("/")[2]):
+                    waiting.append(entry.path)
             else:
                 yield entry.path, entry.is_link
-
-
-class _Search(NamedTuple):
-    """
-    What a recursive search is told.
-
-    Attributes:
-        program: The program that searches.
-        operands: Where it searches.
-        follows: Whether it follows the links that it meets.
-        hidden: Whether it looks into what begins with a dot.
-        choice: Which files it leaves out.
-        unless_repository: Whether it searches only where no repository of git is.
-        deep: Whether it looks into the folders in a folder.
-        does: What it does to what it finds, for a person.
-    """
-
-    program: str
-    operands: list[str]
-    follows: bool
-    hidden: bool
-    choice: Choice
-    unless_repository: bool = False
-    deep: bool = True
-    does: str = "searches"
-
-    @classmethod
-    def of(cls, words: list[str]) -> _Search | None:
-        """What *words* search, if they do so recursively."""
-        program = program_of(words)
-        if program is None or program not in LOOKING:
-            return None
-        if program == "git":
-            if "diff" in words:
-                return cls._of_git_diff(words)
-            if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in words[1:]):
-                return None
-            return cls(program, ["."], follows=False, hidden=True, choice=Choice())
-        if program in SHOWING:
-            return cls._of_shown(program, words)
-        given = words[1:]
-        if program in GREPS and not any(map(_RECURSIVE.match, given)):
-            return None
-        if program == "find":
-            return cls._of_find(words)
-        found = walk(words)
-        known = found is not None and found.reach < 0
-        operands = found.reads if found is not None and known else _operands(words)
-        if program in GREPS:
-            follows = any(map(_FOLLOWING.match, given))
-            return cls(
-                program, _searched(program, operands), follows, hidden=True, choice=Choice.of(words, known=known)
-            )
-        if program in _COMPARING:  # of two folders the files in them, of a file and a folder the one of that name
-            follows, deep = "--no-dereference" not in given, any(map(_RECURSIVE.match, given))
-            return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known), deep=deep)
-        follows = any(map(_FOLLOWING_TOO.match, given))
-        hidden = program in ("ack", "rgrep") or any(map(_HIDDEN.match, given))
-        return cls(program, operands or ["."], follows, hidden, Choice.of_globs(words) if known else Choice())
-
-    @classmethod
-    def _of_shown(cls, program: str, words: list[str]) -> _Search | None:
-        """What a program shows by itself."""
-        shown = shown_by(program, words)
-        if shown is None:
-            return None
-        choice = Choice(tuple((True, name) for name in shown.names))
-        return cls(program, shown.folders, follows=False, hidden=True, choice=choice, does=shown.does)
-
-    @classmethod
-    def _of_git_diff(cls, words: list[str]) -> _Search | None:
-        """Two paths, which git compares as diff does where one is outside of the repository, or there is none."""
-        given = operands(words[sub_command_at(words) :])
-        if len(given) < 2:
-            return None
-        inside = all(type(word) is str and not _LEADING_OUT.search(word) for word in given)
-        return cls("diff", given, follows=False, hidden=True, choice=Choice(), unless_repository=inside)
-
-    @classmethod
-    def _of_find(cls, words: list[str]) -> _Search | None:
-        """What find has another program look at."""
-        given = {program_of(words[i + 1 :]) for i, word in enumerate(words) if word in FIND_RUNS}
-        if given <= _NAMING:
-            return None
-        found = walk(words)
-        operands = found.reads if found is not None else []
-        follows = not {"-L", "-follow"}.isdisjoint(words)
-        return cls("find", operands or ["."], follows, hidden=True, choice=Choice.of_tests(words))
-
-    def leaves_out(self, path: str, top: str) -> bool:
-        """Whether it does not look at *path*, which it comes to from the folder *top*."""
-        # Behind a link it knows the folders by other names.
-        below = path[len(top) :].split("/") if under(path, top) and not self.follows else [path.rpartition("/")[2]]
-        parts = [part for part in below if part]
-        if not parts:
-            return False
-        if not self.hidden and not self.follows and any(part[:1] == "." for part in parts):
-            return not is_shown(path, [part for part in parts if part[:1] == "."])
-        is_folder = os.path.isdir(path)
-        folders = parts if is_folder else parts[:-1]
-        if not self.follows and any(map(self.choice.skips_folder, folders)):
-            return True
-        if is_folder:
-            return self.program == "diff" and self.choice.skips_file(parts[-1])
-        return self.choice.skips_file(parts[-1])
-
-    def hint(self, path: str) -> str:
-        """How the same search leaves *path* out, if there is a simple way."""
-        if self.program not in GREPS:
-            return ""
-        option = "--exclude-dir=" if os.path.isdir(path) else "--exclude="
-        return f" ({option}{path.rpartition('/')[2]} leaves it out)"
-
-
-def _searched(program: str, operands: list[str]) -> list[str]:
-    """Where a grep does; zgrep gives it the content of each file and no name, so that it searches where it is."""
-    return [*operands, "."] if program == "zgrep" or not operands else operands
-
-
-def _operands(words: list[str]) -> list[str]:
-    """Where a program searches of whose options nobody knows which take a value."""
-    options = [word for word in words[1:] if word[:1] == "-"]
-    operands = [word for word in words[1:] if word[:1] != "-" or type(word) is not str]
-    plain = words[0] in ("ag", "ack") and all(map(_PLAIN.match, options))
-    return operands[1:] if plain or not options else [*operands, "."]
-
-
-class Choice(NamedTuple):
-    """
-    Which files a search of GNU's leaves out.
-
-    Attributes:
-        files: Patterns for names of files in their order, each with whether it includes them; None for any number that
-            are not known.
-        folders: Patterns for names of folders that are left out.
-    """
-
-    files: tuple[tuple[bool, str | None], ...] = ()
-    folders: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, words: list[str], *, known: bool) -> Choice:
-        """What *words* say; nothing unless it is *known* which of them are options."""
-        if not known or "--" not in " ".join(words):
-            return cls()
-        files: list[tuple[bool, str | None]] = []
-        folders: list[str] = []
-        end = words.index("--") if "--" in words else len(words)
-        for i in range(1, end):
-            if words[i][:2] != "--":
-                continue
-            name, equals, value = words[i].partition("=")
-            if name not in _CHOOSING or type(words[i]) not in (str, Glob):
-                continue
-            if not equals:
-                value = words[i + 1] if i + 1 < len(words) else ""
-            if name == "--exclude-dir":
-                folders.append(value)
-            else:
-                files.append((name == "--include", None if name == "--exclude-from" else value))
-        return cls(tuple(files), tuple(folders))
-
-    @classmethod
-    def of_globs(cls, words: list[str]) -> Choice:
-        """What ``rg`` looks at, if it is given globs: of ``-g '*.py'`` no other files."""
-        found: list[tuple[bool, str | None]] = []
-        end = words.index("--") if "--" in words else len(words)
-        for i in range(1, end):
-            name, equals, value = words[i].partition("=")
-            if not equals:
-                value = words[i + 1] if i + 1 < len(words) else ""
-            if name in ("-t", "--type") or (name[:2] == "-t" and name[2:] in _TYPES):
-                value = value if name in ("-t", "--type") else name[2:]
-                found.append((True, _TYPES.get(value)))
-                continue
-            if name not in ("-g", "--glob"):
-                if _GLOBS.match(name):
-                    return cls()
-                continue
-            if value[:1] != "!":
-                found.append((True, value.rpartition("/")[2] if "{" not in value else None))
-        return cls(tuple(found))
-
-    @classmethod
-    def of_tests(cls, words: list[str]) -> Choice:
-        """What ``find`` hands on: with ``-name '*.py'`` no other files."""
-        end = next(i for i, word in enumerate(words) if word in FIND_RUNS)
-        names = told(words[:end], "-name")
-        if not names or any(type(name) is not str for name in names):
-            return cls()
-        return cls(((True, names[0]), *((False, name) for name in told(words[:end], "-name", negated=True))))
-
-    def skips_file(self, name: str) -> bool:
-        """Whether no file *name* is looked at: the last pattern that fits counts, and if none does, the first."""
-        for includes, pattern in reversed(self.files):
-            if includes and (pattern is None or "\\" in pattern or may_meet("/" + pattern, "/" + name, dots=True)):
-                return False
-            if not includes and _surely_fits(pattern, name):
-                return True
-        return bool(self.files) and self.files[0][0]
-
-    def skips_folder(self, name: str) -> bool:
-        """Whether no folder *name* is looked into."""
-        return any(_surely_fits(pattern.rstrip("/"), name) for pattern in self.folders)
-
-
-def _surely_fits(pattern: str | None, name: str) -> bool:
-    """Whether *name* fits, whoever reads the pattern: classes and backslashes are not the same everywhere."""
-    return pattern is not None and _UNSURE.isdisjoint(pattern) and fnmatchcase(name, pattern)

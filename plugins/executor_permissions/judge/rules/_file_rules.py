@@ -155,6 +155,16 @@ class FileRules:
         found += [about for rule, about in self.patterns if rule.piece in text and rule.catches(place)]
         return found
 
+    def may_be_in(self, folder: str, files: Iterable[str], links: Links) -> bool:
+        """Whether a rule may be about one of *files*, paths of what is in *folder*."""
+        if self._above(folder, links):
+            return True
+        paths = "\n".join(files)
+        if any(rule.piece in paths for rule, _ in self.patterns) or any(one.path in paths for one in self._beginnings):
+            return True
+        names = _fold(paths.replace(f"{folder}/", "/"))
+        return any(f"/{name}" in names for name in self._names)
+
     def _above(self, path: str, links: Links) -> list[Found]:
         """The rules about *path*, or about a folder above it."""
         found = [one for one in self._beginnings if path.startswith(one.path)]
