@@ -369,7 +369,7 @@ class Judge:
 
     def _may_be_denied(self, plan: Plan, parts: Sequence[Part], hidden: str | None) -> bool:
         """Whether a rule of the blacklist may be about a command: a part that it may mean, or one that is hidden."""
-        if hidden is not None and plan.deny.is_about_commands:
+        if hidden is not None and (plan.deny.is_about_commands or self._files.has_rules):
             return True
         return any(
             part.maybe_denied or (part.method == "ask_rule" and not self.asks_by_rule(part.rule)) for part in parts

@@ -121,6 +121,11 @@ class FileRules:
                     found.setdefault(path.rpartition("/")[2], one)
         return found
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether a rule of the file keeps any: those of the policy's own are kept without one."""
+        return bool(self.patterns) or any(one.kept != "own" for one in self.roots.values())
+
     def keep_usual(self, folder: str) -> None:
         """Remember that *folder* is one of the usual ones."""
         if len(self.usual) >= _MOST_FREE:
