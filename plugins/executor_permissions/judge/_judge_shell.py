@@ -260,7 +260,10 @@ class ShellJudge:
             inner = own.command
             bare = Command(run.words, inner.text)
             # Words that another has taken apart, or of which it does not know what becomes of them.
-            if not set(inner.words).issuperset(run.words) or (run.words != inner.words and affects_by_itself(bare)):
+            # Without words it opens files, or sets variables.
+            if (inner.words or run.step is None) and (
+                not set(inner.words).issuperset(run.words) or (run.words != inner.words and affects_by_itself(bare))
+            ):
                 inner = bare
             if inner is not step.command and (worst is None or worst.verdict != "deny"):
                 worst = worse(worst, self._operands.found(inner, own.folders, changed=changed))

@@ -167,3 +167,25 @@ def test_what_is_packed_or_searched_below_a_folder_is_asked_about_where_a_file_i
     free = [one.format("src") for one in TAKING if "grep -" not in one and "rga" not in one]
     free += ["gzip -k src/b.py", "zstd --rm src/b.py", "gzip -cr src", "rgrep T src"]
     assert not_verdict("allow", root, free, rules) == []
+
+
+TOLD = ["X=.env", "MAKEFILES=./.env", "MAKEFLAGS=-f.env", "XZ_DEFAULTS=--files=.env", "npm_config_userconfig=$PWD/.env", "A=1 B=src/../.env", "X=~/.ssh/id", "X=.e$y",
+        "NODE_V8_COVERAGE=.git/x", "TMPDIR=.git", "X=a:.git/x"]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize(
+    "form", ["%s foo -p", "%s timeout 5 ls", "sh -c '%s foo'", "export %s; foo", "{ %s foo; } | cat", "cd .; %s foo"]
+)
+def test_a_variable_that_a_program_is_told_by_may_name_a_kept_file(root, told, form):
+    rules = {"readFile": KEPT["arguments"]["readFile"], "writeFile": {"path": ["${project}/.git/"]}}
+    policy = {"defaultPolicy": "allow", "blacklist": {"arguments": rules}}
+    command = form % told
+    assert not_verdict("ask", root, [command], policy) == []
+
+
+def test_a_variable_of_the_shell_alone_names_no_file_before_it_is_given_to_one(root):
+    asked = ["X='-v -T.env' foo", "for f in a .env; do X=$f foo; done", "MAKEFILES=.env; export MAKEFILES; make -p", "sh -c 'MAKEFILES=.env; export MAKEFILES; make -p'", "for f in .env; do MAKEFILES=$f make -p; done"]  # fmt: skip
+    assert not_verdict("ask", root, asked) == []
+    allowed = ["f=.env; [ -f $f ] && echo yes", "f=.env; echo $f", "X=1 LANG=C ls", "X=src/b.py ls", "X=$y ls", "export A=b C; ls", 'export PATH="$PWD/bin"; ls a.py']  # fmt: skip
+    assert not_verdict("allow", root, allowed) == []

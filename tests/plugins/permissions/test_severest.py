@@ -122,8 +122,12 @@ def test_what_a_command_of_an_inner_script_runs_in_turn_is_judged_as_it_is_outsi
     assert (inner.verdict, inner.maybe_denied) == (alone.verdict, alone.maybe_denied) == (verdict, verdict == "ask")
 
 
-@pytest.mark.parametrize("denied", ["cat ~/.ssh/id_rsa", "cat .env", "echo x > ~/.ssh/config", "cd ~/.ssh && cat id_rsa"])
-@pytest.mark.parametrize("form", ["%s; a=(1)", "echo é; %s", "f() { %s; }; f", "sh -c '%s; a=(1)'", "%s\n#" + "x" * 33_000])
+@pytest.mark.parametrize(
+    "denied", ["cat ~/.ssh/id_rsa", "cat .env", "echo x > ~/.ssh/config", "cd ~/.ssh && cat id_rsa"]
+)
+@pytest.mark.parametrize(
+    "form", ["%s; a=(1)", "echo é; %s", "f() { %s; }; f", "sh -c '%s; a=(1)'", "%s\n#" + "x" * 33_000]
+)
 def test_what_is_not_read_may_be_about_any_rule_and_not_about_those_for_commands_alone(tmp_path, denied, form):
     rules = {"readFile": {"path": ["~/.ssh/", "${project}/.env"]}, "writeFile": {"path": ["~/.ssh/"]}}
     policy = Policy.from_dict({"blacklist": {"arguments": rules}}, project_root=tmp_path, home=tmp_path / "home")

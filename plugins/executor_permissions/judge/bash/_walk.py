@@ -316,7 +316,7 @@ class _Walker:
     def _formed(self, words: list[str], command: Command, assigned: Sequence[tuple[str, Values]], state: State) -> Ends:
         """One way in which *command* may come out; its words are filled in."""
         command.words, command.program = words, program_of(words)
-        command.assignments = [(name, values[0] if len(values) == 1 else PublicWord("…")) for name, values in assigned]
+        command.assignments = [(name, value) for name, values in assigned for value in values or (PublicWord("…"),)]
         if state.traced and Unknown in {*map(type, words), *(type(value) for _, all_ in assigned for value in all_)}:
             command.redirects = [*command.redirects, Redirect("set -x", Unknown(command.text))]
         if words:

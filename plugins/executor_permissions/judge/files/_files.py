@@ -14,13 +14,28 @@ from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number, PublicWords
+from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number
 from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_by_itself
 from executor_permissions.judge.files._findings import Finding, finding_of, may_be_worse, possible, softened, worse
-from executor_permissions.judge.files._operands import SETTLED, TEXTS, WHOLE, candidates, looked_at, operands
+from executor_permissions.judge.files._operands import (
+    SETTLED,
+    TEXTS,
+    WHOLE,
+    candidates,
+    looked_at,
+    operands,
+    told_by_variables,
+)
 from executor_permissions.judge.files._search import Searches
 from executor_permissions.judge.files._unpacked import kept_in
-from executor_permissions.judge.files._unseen import given_unseen, may_be_given, may_be_opened, patterns_of, there
+from executor_permissions.judge.files._unseen import (
+    given_unseen,
+    may_be_given,
+    may_be_opened,
+    options_listed,
+    patterns_of,
+    there,
+)
 from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.paths._globbed import WILDCARD
 from executor_permissions.judge.paths._overlap import may_meet, name_may_meet
@@ -39,7 +54,6 @@ if TYPE_CHECKING:
 _LOOKS_OF_A_GLOB = 60  # and of each that it becomes behind links
 _MOST_LOOKS = 2500  # at operands, in each folder they may be in, times what comparing one costs: `FileRules.looks`
 _MOST_ENTRIES = 2000  # entries of folders in which links are looked for that a glob may become
-_STARTS_ANYHOW = frozenset("*?[")
 _ODD_NAME = re.compile(r"(?:\A|/)(?:[./]|\Z)")  # in a path: one that is empty, or begins with a dot
 # Between names of files, in whatever a word is made of; what follows a bracket at once is an attribute: "a[0].env".
 _NO_NAME = re.compile(r"(?:[\s/\"'`(){},;|&<>=$\[!^:@#%~+\\]|\](?![\w.-]))+")
@@ -80,6 +94,15 @@ class Operands:
             changed: Whether a command before it may have made files or links: then a name alone is enough to ask.
             linked: Whether one may have made links that lead anywhere: then no name says what it is.
         """
+        worst = self._named(command, folders, changed=changed, linked=linked)
+        if (command.assignments or command.program == "export") and may_be_worse(worst):
+            for text in told_by_variables(command):
+                for finding in () if self._are_usual([text], folders) else self._word(text, "", folders, WRITES):
+                    worst = worse(worst, softened(finding))
+        return worst
+
+    def _named(self, command: Command, folders: Folders, *, changed: bool, linked: bool) -> Finding | None:
+        """The same of its words alone."""
         program = command.program or ""
         if program in TEXTS and not self.lists_names:
             return None
@@ -89,7 +112,7 @@ class Operands:
         if changed or linked or unpacked or affects_by_itself(inner) or not self._are_usual(words, folders):
             effect = Effect(command)
             made = effect.makes()
-            worst = self._options_listed(command.words, folders, changed=changed)
+            worst = options_listed(command.words, folders, self._links, changed=changed)
             further = (*((path, "path") for path in made), *((path, "name") for path in unpacked or ()))
             for word, role in (*operands(program, words), *further):
                 for finding in self._word(word, program, folders, effect):
@@ -142,36 +165,6 @@ class Operands:
     def _kept(self, does: Literal["read", "write"]) -> Found | None:
         """A file that no program may read, and that is there, as far as is looked; or one that none may write."""
         return next(chain(self._rules.globs(does), there(self._rules, self._links, does)), None)
-
-    def _options_listed(self, words: list[str], folders: Folders, *, changed: bool) -> Finding | None:
-        """Whether the name of a file that is listed, or that a glob becomes, may be an option that names another."""
-        if KNOWN.issuperset(map(type, words)) or not takes_files_by_option(words):
-            return None
-        for word in words:
-            if word == "--":
-                return None
-            if type(word) is Glob and self._becomes_option(word, folders):
-                return Finding("maybe", f"{word} is an option, too, by the name of a file: write ./{word}")
-            if type(word) is PublicWords and word.startswith("$(git ls-files"):
-                if changed or ANYWHERE in folders:
-                    return Finding("ask", "a name that is listed may be an option: write -- in front")
-                from executor_permissions.judge.files._tracked import lists_options
-
-                for folder in folders:
-                    if lists_options(word, self._links.real(folder), self._links):
-                        return Finding("maybe", "a name that is listed is an option: write -- in front")
-        return None
-
-    def _becomes_option(self, word: str, folders: Folders) -> bool:
-        """Whether there is a file by whose name a glob becomes what looks like an option."""
-        if word[0] not in _STARTS_ANYHOW:
-            return False
-        first = word.partition("/")[0]
-        return any(
-            name[0] == "-" and name_may_meet(first, name)
-            for folder in folders - {ANYWHERE}
-            for name in self._links.names_in(folder)
-        )
 
     def target(self, path: str, folders: Folders, *, writes: bool) -> Finding | None:
         """The same for a file that is redirected to or from."""

@@ -9,14 +9,16 @@ import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
 
+from executor_permissions.judge.bash._moves import OWN_VARIABLE
 from executor_permissions.judge.bash._words import Unknown
 from executor_permissions.judge.files._searching import CHOOSING
 from executor_permissions.judge.options._programs import AWKS, GREPS
 from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from executor_permissions.judge.bash._words import Command
     from executor_permissions.judge.rules._file_rules import FileRules
 
 Role = Literal["path", "maybe"]
@@ -76,6 +78,24 @@ def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:
         first = next((i for i, word in enumerate(words) if word[:1] in ("-", "(", "!")), len(words))
         return [(word, "path" if i < first else "maybe") for i, word in enumerate(words)]
     return [(word, "path") for word in words]
+
+
+def told_by_variables(command: Command) -> Iterator[str]:
+    """
+    What programs are told by the variables that *command* sets for them, a word at a time: of ``X='-f a' make`` both.
+
+    Its own are for itself alone where it runs nothing.
+    """
+    given = command.assignments
+    if not command.words:
+        given = [(name, value) for name, value in given if not OWN_VARIABLE.match(name)]
+    elif command.program == "export":
+        given = [*given, *((word, type(word)(word.partition("=")[2])) for word in command.words[1:])]
+    for _, value in given:
+        if type(value) is str:
+            yield from value.split()[:_MOST_PIECES]
+        else:
+            yield value
 
 
 def candidates(word: str, rules: FileRules) -> Iterable[str]:

@@ -10,15 +10,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._words import DEFINITE, REST, program_of
-from executor_permissions.judge.options import walk
+from executor_permissions.judge.bash._words import DEFINITE, KNOWN, REST, Glob, PublicWords, program_of
+from executor_permissions.judge.files._findings import Finding
+from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.paths._globs import Wildcard
-from executor_permissions.judge.paths._overlap import may_meet
+from executor_permissions.judge.paths._overlap import may_meet, name_may_meet
 from executor_permissions.judge.paths._paths import LONGEST_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from executor_permissions.judge.bash._expand import Folders
     from executor_permissions.judge.options._walk import Walk
     from executor_permissions.judge.paths._links import Links
     from executor_permissions.judge.rules._file_rules import FileRules, Found
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{(?:[^{}.,]|\.(?!\.))*+[.,][^{}]*+\}")
 _MARK = "\0"  # in no word of a command
 _DEEPEST_BRACES = 6
+_STARTS_ANYHOW = frozenset("*?[")
 _OF_A_TEXT = re.compile(r"[\s=:]")  # "fix $x", VERSION=$v, image:$tag; what is behind a sign is looked at by itself
 _READ_AND_WRITTEN: tuple[Literal["read"], Literal["write"]] = ("read", "write")
 # They tell of files what they are, and not what is in them.
@@ -175,3 +178,35 @@ def there(rules: FileRules, links: Links, kept: Literal["read", "write"]) -> lis
 
 def _is_there(one: Found, links: Links) -> bool:
     return one.kept == "write" or links.exists(one.path)
+
+
+def options_listed(words: list[str], folders: Folders, links: Links, *, changed: bool) -> Finding | None:
+    """Whether the name of a file that is listed, or that a glob becomes, may be an option that names another."""
+    if KNOWN.issuperset(map(type, words)) or not takes_files_by_option(words):
+        return None
+    for word in words:
+        if word == "--":
+            return None
+        if type(word) is Glob and _becomes_option(word, folders, links):
+            return Finding("maybe", f"{word} is an option, too, by the name of a file: write ./{word}")
+        if type(word) is PublicWords and word.startswith("$(git ls-files"):
+            if changed or ANYWHERE in folders:
+                return Finding("ask", "a name that is listed may be an option: write -- in front")
+            from executor_permissions.judge.files._tracked import lists_options
+
+            for folder in folders:
+                if lists_options(word, links.real(folder), links):
+                    return Finding("maybe", "a name that is listed is an option: write -- in front")
+    return None
+
+
+def _becomes_option(word: str, folders: Folders, links: Links) -> bool:
+    """Whether there is a file by whose name a glob becomes what looks like an option."""
+    if word[0] not in _STARTS_ANYHOW:
+        return False
+    first = word.partition("/")[0]
+    return any(
+        name[0] == "-" and name_may_meet(first, name)
+        for folder in folders - {ANYWHERE}
+        for name in links.names_in(folder)
+    )
