@@ -189,3 +189,8 @@ def test_a_variable_of_the_shell_alone_names_no_file_before_it_is_given_to_one(r
     assert not_verdict("ask", root, asked) == []
     allowed = ["f=.env; [ -f $f ] && echo yes", "f=.env; echo $f", "X=1 LANG=C ls", "X=src/b.py ls", "X=$y ls", "export A=b C; ls", 'export PATH="$PWD/bin"; ls a.py']  # fmt: skip
     assert not_verdict("allow", root, allowed) == []
+
+
+def test_what_xargs_puts_in_the_place_of_its_mark_may_be_a_part_of_a_kept_name(root):
+    marks = ["-i", "-I{} -r", "-I {}", "--replace", "--replace={}", "--repl", "-0 --replace --max-lines"]
+    assert not_verdict("ask", root, [f"echo nv | xargs {mark} cat .e{{}}" for mark in marks]) == []

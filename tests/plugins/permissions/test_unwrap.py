@@ -38,7 +38,7 @@ WRAPPERS = [
         "setpriv --reuid 5 rm x", "setsid rm x", "setuidgid me rm x", "softlimit -m 5 rm x", "ssh -p 22 host rm x", "ssh host 'rm x'", "ssh host 'ls; rm x'", "ssh -o A=b host rm x", "stdbuf -o L rm x", "stdbuf --output L rm x",
         "strace -e open rm x", "strace --trace open rm x", "sudo -u me rm x", "sudo --user me rm x", "sudo A=1 rm x", "systemd-run -p A=b rm x", "systemd-run --unit u rm x", "taskset 1 rm x", "time -f x rm x", "\\time -o f rm x", "time -p rm x",
         "timeout -k 5 5 rm x", "timeout --signal 9 5 rm x", "timeout 5 rm x", "torsocks -a h rm x", "toybox rm x", "unbuffer rm x", "unshare -R d rm x", "unshare --root d rm x", "valgrind rm x", "watch -n 5 rm x", "watch 'ls; rm x'", "watch --interval 5 rm x",
-        "xvfb-run -s x rm x", "xvfb-run --server-args x rm x",
+        "nsenter -W rm x", "nsenter --wdns rm x", "xvfb-run -s x rm x", "xvfb-run --server-args x rm x",
     ]),
     (DENY, [
         "nice -n5 rm x", "sudo -nu me rm x", "sudo -- rm x", "env -- rm x", "env - rm x", "env -i - A=1 rm x", "env -i A=1 -u B rm x", "env A=1 -- rm x", "env A=1 -u B rm x", "timeout 5 -v rm x", "timeout --kill-after=5 5 rm x", "nice +5 rm x",
@@ -158,7 +158,7 @@ FINDERS = [
         r"find . -exec rm {} \;", r"find . -execdir rm {} \;", r"find . -ok rm {} \;", r"find . -okdir rm {} \;", "find . -exec rm {} +", r"find . -exec ls {} \; -exec rm {} \;", "find . -exec ls {} + -exec rm {} +", r"find . -exec echo + \; -exec rm x \;", "find . -exec rm x",
         r"find . -exec env rm {} \;", r"find . -exec sh -c 'rm x' \;", "fd x -x rm", "fd x -X rm", "fd --exec rm y", "fd --exec-batch rm y", "fdfind x -x rm", "fd -x rm -x y",
         "xargs rm", "ls | xargs rm", "xargs -n 1 rm", "xargs -n1 rm", "xargs -0 rm -f", "xargs -I {} rm {}", "xargs -I{} rm {}", "xargs --max-args 1 rm", "xargs -d x rm", "xargs -a f rm", "xargs --arg-file f rm", "xargs -i rm {}", "xargs --replace=X rm X", "xargs -- rm", "xargs env rm", "xargs -J % rm %",
-        "xargs -E e rm", "xargs -L 1 rm", "xargs -P 2 rm", "xargs -s 9 rm", "xargs -r rm", "xargs -R 1 rm", "xargs -S 1 rm", "xargs --delimiter x rm", "xargs --max-lines 1 rm", "xargs --max-procs 2 rm", "xargs --max-chars 9 rm", "xargs --process-slot-var v rm", "xargs sh -c 'rm x'", "xargs -n $X rm",
+        "xargs -E e rm", "xargs -L 1 rm", "xargs -P 2 rm", "xargs -s 9 rm", "xargs -r rm", "xargs -R 1 rm", "xargs -S 1 rm", "xargs --delimiter x rm", "xargs --max-lines rm", "xargs --replace rm {}", "xargs --replace env rm {}", "xargs --max-procs 2 rm", "xargs --max-chars 9 rm", "xargs --process-slot-var v rm", "xargs sh -c 'rm x'", "xargs -n $X rm",
     ]),
     (HIDDEN, ["xargs $X", "xargs sh -c", "xargs -I{} sh -c {}", "xargs -I {} sh -c '{}'", "xargs -i sh -c {}", "xargs -iX sh -c X", "xargs -J % sh -c %", "xargs --replace=X sh -c X", "xargs -I{} {}", "xargs -I X X a", "xargs sh", "xargs env", r"find . -exec {} \;", r"find . -exec sh -c {} \;", r"find . -exec sh {} \;", "find . -exec sh {} +", "xargs eval", "fd -x sh -c", "xargs nice"]),
     (MAYBE, ["xargs $X rm"]),

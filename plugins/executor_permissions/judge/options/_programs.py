@@ -82,7 +82,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "nocorrect": _wrapper(),
     "noglob": _wrapper(),
     "nohup": _wrapper(),
-    "nsenter": _wrapper("-t -S -G -W -N --target --setuid --setgid --wdns --net-socket"),
+    "nsenter": _wrapper("-t -S -G -N --target --setuid --setgid --net-socket"),
     "numactl": _wrapper(
         "-i -N -m -C -p -P -w --interleave --cpunodebind --membind --physcpubind --preferred --preferred-many "
         "--weighted-interleave"

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._words import Command
 
 _XARGS_VALUES = frozenset(
-    "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --replace --max-lines --max-args --max-procs --max-chars"
-    " --process-slot-var".split()
+    "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var".split()
 )
 _INPUT_FILES = re.compile(r"/dev/(stdin|fd/|tcp/|udp/)|/proc/(self|thread-self|\d+)/fd/|-\Z")
 # Long options, which bash takes behind one dash as well.
@@ -243,7 +242,7 @@ def _xargs(words: list[str], _command: Command, found: Inside) -> None:
     at, certain = skip_options(words, 1, _XARGS_VALUES)
     placeholder = None
     for i, word in enumerate(words[1:at], 1):
-        if word in ("-I", "-J", "--replace") and i + 1 < len(words):
+        if word in ("-I", "-J") and i + 1 < len(words):
             placeholder = words[i + 1]
         elif word[:2] in ("-I", "-i", "-J"):
             placeholder = word[2:] or "{}"
