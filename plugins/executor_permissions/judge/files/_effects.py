@@ -6,9 +6,11 @@ What a command does to the files that it names, by the table of its program: ``c
 from __future__ import annotations
 
 import re
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge.bash._words import Command
+from executor_permissions.judge.bash._words import Command, Glob
 from executor_permissions.judge.files._made_links import MAKING_LINKS
 from executor_permissions.judge.files._places import PLACING, names_in_targets
 from executor_permissions.judge.options import kind_of, only_reads, walk
@@ -57,6 +59,7 @@ _KEEPING_LINKS = re.compile(r"-[^-]*y|--sy")  # zip
 
 
 _MOST_PARTS = 20  # of an address
+_BRACES, _RANGE, _NUMBER = re.compile(r"\{([^{}]*)\}"), re.compile(r"\[[^\]]*\]"), re.compile(r"#[0-9]+")  # of curl
 _FETCHING = frozenset("wget wget2 curl".split())
 # They write a file of the name without its end, and some only if they are told to.
 _UNPACKING = frozenset("gzip gunzip pigz unpigz bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 uncompress".split())
@@ -70,19 +73,46 @@ _BY_REMOTE_NAME = re.compile(r"-[a-zA-Z]*O|--remote-n")  # of curl
 
 
 def _fetched(words: list[str], *, named: bool) -> Iterator[str]:
-    """The files that are made of the addresses among *words*; if *named* only with an option for it."""
-    if named and not any(map(_BY_REMOTE_NAME.match, words)):
-        return
+    """The files that are made of the addresses among *words*; if *named*, as by curl, only with an option for it."""
+    if named:
+        yield from _numbered(words)
+        if not any(map(_BY_REMOTE_NAME.match, words)):
+            return
+        words = [one for word in words for one in _several(word)]
     from urllib.parse import unquote  # only here
 
     for word in words[1:]:
-        if type(word) is str and word[:1] != "-" and "/" in word:
+        if type(word) in (str, Glob) and word[:1] != "-" and "/" in word:
             path = re.split(r"[?#]", word, maxsplit=1)[0]
             names = {path.rpartition("/")[2]}
             if not named and any(map(_WITH_FOLDERS.match, words)):  # below the host, if that is not left out, too
                 parts = path.rpartition("://")[2].split("/")
                 names.update("/".join(parts[i:]) for i in range(min(len(parts), _MOST_PARTS)))
-            yield from {*names, *map(unquote, names)} - {""}
+            yield from map(type(word), {*names, *map(unquote, names)} - {""})
+
+
+def _several(word: str) -> Iterator[str]:
+    """The words that *word* stands for in curl, which has braces and ranges of its own: ``x/{a,b}[1-9]``."""
+    parts = [part.split(",") if i % 2 else [part] for i, part in enumerate(_BRACES.split(word))]
+    if type(word) is not str or (len(parts) == 1 and "[" not in word):
+        yield word
+    elif prod(map(len, parts)) > _MOST_PARTS:
+        yield Glob(_RANGE.sub("*", _BRACES.sub("*", word)))
+    else:
+        yield from (Glob(_RANGE.sub("*", one)) if "[" in one else one for one in map("".join, product(*parts)))
+
+
+def _numbered(words: list[str]) -> Iterator[str]:
+    """The outputs of curl that are named by what its braces and ranges become: ``-o '#1.txt' x/{a,b}``."""
+    outputs = [word for word in words if type(word) is str and _NUMBER.search(word)]
+    if not outputs:
+        return
+    told = [part for word in words for found in _BRACES.findall(word) for part in found.split(",")]
+    if any("[" in word for word in words) or len(told) > _MOST_PARTS:
+        told = ["*"]
+    for output in outputs:
+        for part in told:
+            yield (Glob if part == "*" else str)(_NUMBER.sub(lambda _, part=part: part, output))  # type: ignore[misc]
 
 
 def _unpacked(words: list[str]) -> list[str]:

@@ -43,6 +43,7 @@ _SEARCHES = GREPS | AWKS | frozenset("rg ag ack sed jq yq".split())  # the first
 _PATTERN_OPTIONS = re.compile(r"(-[A-Za-z]*[ef]|--regexp|--file|--expression)(=|\Z)")
 _SEVERAL = frozenset("{[")
 _CLASS = re.compile(r"\[[^\]]*\]")
+_ALONE = re.compile(r"\{([^{},]*)\}")  # which is one
 _CHOOSERS = GREPS | frozenset("tar zip rsync diff du tree ls".split())
 
 
@@ -63,8 +64,10 @@ def looked_at(program: str, words: list[str]) -> list[str]:
 def _one_of_several(before: str, word: str) -> str:
     """*word* of curl as `Unknown` if it names several files."""
     sent = before in ("-T", "--upload-file") or word.startswith(("-T", "--upload-file="))
-    several = (sent or "file:" in word.lower()) and not _SEVERAL.isdisjoint(word)
-    return Unknown(_CLASS.sub("*", word)) if several else word
+    if _SEVERAL.isdisjoint(word) or not (sent or "file:" in word.lower()):
+        return word
+    told = _ALONE.sub(r"\1", word)
+    return type(word)(told) if _SEVERAL.isdisjoint(told) else Unknown(_CLASS.sub("*", told))
 
 
 def operands(program: str, words: list[str]) -> Iterable[tuple[str, Role]]:

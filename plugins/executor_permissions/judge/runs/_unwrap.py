@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from executor_permissions.judge.bash._words import Command
 
 _XARGS_VALUES = frozenset(
-    "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var".split()
+    "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --max-args --max-procs --max-chars"
+    " --process-slot-var".split()
 )
 _INPUT_FILES = re.compile(r"/dev/(stdin|fd/|tcp/|udp/)|/proc/(self|thread-self|\d+)/fd/|-\Z")
 # Long options, which bash takes behind one dash as well.
