@@ -189,10 +189,10 @@ def test_what_other_programs_are_given_to_run_is_found():
 
 # The same command of git by a setting: an alias, or what is pushed without a word about it.
 SET = [
-    (DENY, ["git -c alias.p='push --force' p", "git -c Alias.P='push --force' p origin", "git -c alias.p=push p --force", "git -c alias.p=q -c alias.q='push -f' p", "git -C x -c alias.p='-C y push' p -f", "git -c remote.origin.push=+main push", "git -c remote.o.mirror=true push", "timeout 5 git -c alias.p='push --force' p"]),
+    (DENY, ["git -c alias.p='push --force' p", "git -c Alias.P='push --force' p origin", "git -c alias.p=push p --force", "git -c alias.p=q -c alias.q='push -f' p", "git -C x -c alias.p='-C y push' p -f", "git -c remote.origin.push=+main push", "git -c remote.o.mirror=true push", "timeout 5 git -c alias.p='push --force' p", "git for-each-repo --config=a.b push --force", "git -c a.b=/x for-each-repo --conf a.b push -f", "git for-each-repo --config=a.b -- push -f"]),
     (MAYBE, ["git config alias.q 'push --force'", "git config alias.q 'push --force'; git q", "git config --global --add alias.q 'push -f'", "git config set alias.q '!git push -f'", "git config alias.q push; git q --force", "git config remote.origin.push +main; git push", "git config remote.origin.mirror true"]),
-    (HIDDEN, ["git --config-env=alias.p=X p", "git --config-env alias.p=X p", "git -c include.path=x p", "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p; git p", "declare -x GIT_ICASE_PATHSPECS=1; git diff -- .ENV", "git -c includeIf.x.path=x p"]),
-    (FREE, ["git push", "git config alias.q status", "git -c alias.s='status -s' s", "git -c user.name=a commit", "git config remote.origin.url x", "export GIT_PAGER=cat; git log", "git config --get alias.q", "git -c remote.origin.push=main push"]),
+    (HIDDEN, ["git -c help.autocorrect=immediate psuh --force", "git -chelp.autoCorrect=1 pusg", "git config help.autocorrect 1; git pusg", "git config set help.autocorrect=1", "git --config-env=alias.p=X p", "git --config-env alias.p=X p", "git -c include.path=x p", "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p; git p", "declare -x GIT_ICASE_PATHSPECS=1; git diff -- .ENV", "git -c includeIf.x.path=x p"]),
+    (FREE, ["git push", "git help.autocorrect", "git for-each-repo --config=a.b status", "git log --grep help.autocorrect=1", "git config alias.q status", "git -c alias.s='status -s' s", "git -c user.name=a commit", "git config remote.origin.url x", "export GIT_PAGER=cat; git log", "git config --get alias.q", "git -c remote.origin.push=main push"]),
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BEFORE = frozenset("-x --exec --extcmd --upload-pack --receive-pack -u".split())  # noqa: SIM905 -- a line
 _OF_BISECT = frozenset({"run", "view", "visualize"})
 _OF_FOREACH = frozenset({"-q", "--quiet", "--recursive", "--"})
-_RUNNING = _BEFORE | _OF_BISECT | {"config", "foreach"}
+_RUNNING = _BEFORE | _OF_BISECT | {"config", "foreach", "for-each-repo"}
 _LONG = re.compile(r"--(?:exe(?!c-p)|ext|upl|rece|open)[a-z-]*=(.+)", re.DOTALL)
 _ENDS = re.compile(r"-[A-Za-z]*[xu]\Z")  # the next word is its value, as of "rebase -ix"
 # Short options with such a value behind them, in the same word.
@@ -30,6 +30,7 @@ _GLUED = {
 _GLUED_LETTERS = frozenset("Oxu")  # of these
 _SETTING = re.compile(r"(alias|remote)\.(.+?)(?:\.(push|mirror))?\Z", re.IGNORECASE)
 _INCLUDING = re.compile(r"include(?:if)?\.", re.IGNORECASE)
+_GUESSING = re.compile(r"help\.autocorrect(?:=|\Z)", re.IGNORECASE)  # "pusch" is "push"
 
 
 def look_at_git(words: list[str], found: Inside) -> None:
@@ -39,11 +40,11 @@ def look_at_git(words: list[str], found: Inside) -> None:
     lead = sub_command_at(words)
     sub = words[lead] if lead < len(words) else ""
     glued = _GLUED.get(sub)
+    found.commands.extend(_in_repositories(words, lead))
     for i, word in enumerate(words[1:], 1):
         before = words[i - 1]
         setting = _given(word, before)
-        if word.startswith("--config-env") or (setting is not None and _INCLUDING.match(setting)):
-            found.hidden = "git takes settings from elsewhere"
+        found.hidden = _hidden_by(word, setting or (word if sub == "config" else None)) or found.hidden
         if setting is not None:
             found.commands.extend(_set(setting, words, i, lead))
             if word.startswith("--config="):
@@ -77,6 +78,26 @@ def _in_submodules(words: list[str], at: int) -> Iterator[Inner]:
         yield Inner(None, words[at], at)
     elif at < len(words):
         yield Inner(words[at:], None, at)
+
+
+def _hidden_by(word: str, setting: str | None) -> str | None:
+    """Why git may do something else where it is given *word*, which may be, or name, a *setting*."""
+    if word.startswith("--config-env") or (setting is not None and _INCLUDING.match(setting)):
+        return "git takes settings from elsewhere"
+    if setting is not None and _GUESSING.match(setting):
+        return "git may run another command than is written"
+    return None
+
+
+def _in_repositories(words: list[str], lead: int) -> Iterator[Inner]:
+    """What ``for-each-repo --config=x.y`` runs: git, with the words behind its options."""
+    if words[lead : lead + 1] != ["for-each-repo"]:
+        return
+    at = lead + 1
+    while at < len(words) and words[at][:1] == "-":
+        at += 2 if words[at].startswith("--c") and "=" not in words[at] else 1
+    if at < len(words):
+        yield Inner(["git", *words[at:]], None, at)
 
 
 def _bisected(how: str, words: list[str]) -> list[str]:
