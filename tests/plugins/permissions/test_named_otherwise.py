@@ -185,7 +185,8 @@ def test_a_variable_that_a_program_is_told_by_may_name_a_kept_file(root, told, f
 
 
 def test_a_variable_of_the_shell_alone_names_no_file_before_it_is_given_to_one(root):
-    asked = ["X='-v -T.env' foo", "for f in a .env; do X=$f foo; done", "MAKEFILES=.env; export MAKEFILES; make -p", "sh -c 'MAKEFILES=.env; export MAKEFILES; make -p'", "for f in .env; do MAKEFILES=$f make -p; done"]  # fmt: skip
+    asked = [f"X='{'a ' * many}.env' foo" for many in (1, 50, 3000)]
+    asked += ["X='-v -T.env' foo", "for f in a .env; do X=$f foo; done", "MAKEFILES=.env; export MAKEFILES; make -p", "sh -c 'MAKEFILES=.env; export MAKEFILES; make -p'", "for f in .env; do MAKEFILES=$f make -p; done"]  # fmt: skip
     assert not_verdict("ask", root, asked) == []
     allowed = ["f=.env; [ -f $f ] && echo yes", "f=.env; echo $f", "X=1 LANG=C ls", "X=src/b.py ls", "X=$y ls", "export A=b C; ls", 'export PATH="$PWD/bin"; ls a.py']  # fmt: skip
     assert not_verdict("allow", root, allowed) == []

@@ -96,7 +96,7 @@ def told_by_variables(command: Command) -> Iterator[str]:
         given = [*given, *((word, type(word)(word.partition("=")[2])) for word in command.words[1:])]
     for _, value in given:
         if type(value) is str:
-            yield from value.split()[:_MOST_PIECES]
+            yield from value.split()
         else:
             yield value
 
