@@ -504,6 +504,15 @@ def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, proje
     assert bool(profile.credentials) is there
 
 
+@pytest.mark.parametrize("line", ["git pull", "git pull --rebase --autostash", "git fetch && git pull --ff-only"])
+def test_what_runs_git_status_has_credentials_where_no_other_repository_is_below(line, project):
+    policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
+    assert profile_of(policy, line).credentials
+    (project / "made" / ".git").mkdir(parents=True)
+    assert not profile_of(policy, line).credentials
+    assert profile_of(policy, "git fetch").credentials
+
+
 def test_no_credentials_go_where_a_cd_may_lead_into_a_repository_of_the_project_by_names_or_by_links(project):
     (project / "other" / "dir").mkdir(parents=True)
     (project / "other" / "into" / "made" / ".git").mkdir(parents=True)

@@ -58,7 +58,8 @@ _PACKAGES = frozenset({"npmpackage", "codepackage"})  # its operands
 
 _NAMING_REMOTES = ("remotes", "branches")  # of a repository: its files are remotes too, see gitrepository-layout(5)
 # Of git what looks at no files of the work tree. Into submodules none goes by itself: a box with credentials says so.
-_OF_REMOTES = frozenset({"fetch", "pull", "push", "clone", "ls-remote", "remote"})
+# A pull does: to put aside and merge what has changed there, it runs `git status` in each repository that was added.
+_OF_REMOTES = frozenset({"fetch", "push", "clone", "ls-remote", "remote"})
 
 
 def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tuple[str, ...]:
