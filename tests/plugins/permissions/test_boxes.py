@@ -513,6 +513,32 @@ def test_what_runs_git_status_has_credentials_where_no_other_repository_is_below
     assert profile_of(policy, "git fetch").credentials
 
 
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("gh pr create --title t --body b", False),  # it tells of uncommitted changes
+        ("gh repo sync", False),
+        ("gh pr checkout 1", False),
+        ("gh pr list && gh pr create --fill", False),
+        ("gh pr list", True),
+        ("gh issue view 7", True),
+        ("gh api user", True),
+    ],
+)
+def test_gh_has_credentials_beside_another_repository_where_it_runs_git_on_no_files(
+    line, there, project, tmp_path, monkeypatch
+):
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "gh").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)
+    rules = {"patterns": ["gh pr create *", "gh repo sync *", "gh pr checkout *", "gh api *"]}
+    told = {"version": "1.2", "defaultPolicy": "allow", "whitelist": rules}
+    policy = Policy.from_dict(told, project_root=project, home=project.parent)
+    assert profile_of(policy, line).credentials
+    (project / "made" / ".git").mkdir(parents=True)
+    assert bool(profile_of(policy, line).credentials) is there
+
+
 def test_no_credentials_go_where_a_cd_may_lead_into_a_repository_of_the_project_by_names_or_by_links(project):
     (project / "other" / "dir").mkdir(parents=True)
     (project / "other" / "into" / "made" / ".git").mkdir(parents=True)

@@ -5,6 +5,7 @@ The credentials that go into a box with a network: of the one program that it ru
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from executor.confine import is_elsewhere
@@ -56,10 +57,13 @@ _BY_VARIABLE: dict[str, tuple[str, ...]] = {
 _SOURCES = frozenset({".npmrc", ".config/pip/pip.conf", ".pip/pip.conf", *_BY_VARIABLE["npm"], "PIP_CONFIG_FILE"})
 _PACKAGES = frozenset({"npmpackage", "codepackage"})  # its operands
 
+_GIT_RUN_BY = frozenset({"git", "gh"})
 _NAMING_REMOTES = ("remotes", "branches")  # of a repository: its files are remotes too, see gitrepository-layout(5)
 # Of git what looks at no files of the work tree. Into submodules none goes by itself: a box with credentials says so.
 # A pull does: to put aside and merge what has changed there, it runs `git status` in each repository that was added.
 _OF_REMOTES = frozenset({"fetch", "push", "clone", "ls-remote", "remote"})
+# Of gh what asks the server alone; all else may run git in the work tree (`gh pr create` runs git status).
+_OF_SERVERS = re.compile(r"gh (?:api|search|status|[a-z]+ (?:list|view|diff|checks|status))\b(?!-)")
 
 
 def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tuple[str, ...]:
@@ -91,7 +95,9 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
     if len(names) != 1 or any(_other_repository(os.path.realpath(one), places.project) for one in folders):
         return ()
     (name,) = names
-    if name == "git" and (_led_astray(parts, places.project) or _named_repository(parts, folders, places.project)):
+    if name in _GIT_RUN_BY and (
+        _led_astray(parts, places.project) or _named_repository(parts, folders, places.project)
+    ):
         return ()
     if not is_elsewhere(name, places.project):
         return ()
@@ -145,7 +151,7 @@ def _led_astray(parts: Iterable[Part], project: str) -> bool:
             pass
         except OSError:
             return True
-    if all(part.words[0] == "cd" or _is_of_remotes(part.words) for part in parts):
+    if all(part.words[0] == "cd" or _sees_no_files(part.words) for part in parts):
         return False
     from executor.confine import repositories_below
 
@@ -155,7 +161,9 @@ def _led_astray(parts: Iterable[Part], project: str) -> bool:
         return True
 
 
-def _is_of_remotes(words: tuple[str, ...]) -> bool:
+def _sees_no_files(words: tuple[str, ...]) -> bool:
+    if words[0] == "gh":
+        return _OF_SERVERS.match(" ".join(words)) is not None
     recursive = any(word.startswith("--rec") for word in words)  # --recurse-submodules, which may be shortened
     return plain_sub_command(words) in _OF_REMOTES and not recursive
 
