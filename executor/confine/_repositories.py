@@ -63,10 +63,12 @@ def repositories_below(project: str) -> tuple[str, ...]:
     """
     The folders below *project* that have a ``.git`` of their own, and those that cannot be looked into.
 
+    Those among packages too, which git looks into once they were added.
+
     Raises:
         OSError: As `below`.
     """
-    found = below(project)
+    found = _found(project, mounts(), modules=True)  # which passes nothing over
     return (*found.trees, *found.unseen)
 
 

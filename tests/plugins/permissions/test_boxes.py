@@ -504,11 +504,12 @@ def test_credentials_go_to_a_line_that_is_their_program_alone(line, there, proje
     assert bool(profile.credentials) is there
 
 
+@pytest.mark.parametrize("made", ["made", "node_modules/made", ".venv/lib/site-packages/made"])
 @pytest.mark.parametrize("line", ["git pull", "git pull --rebase --autostash", "git fetch && git pull --ff-only"])
-def test_what_runs_git_status_has_credentials_where_no_other_repository_is_below(line, project):
+def test_what_runs_git_status_has_credentials_where_no_other_repository_is_below(line, made, project):
     policy = Policy.from_dict({"version": "1.2", "defaultPolicy": "allow"}, project_root=project, home=project.parent)
     assert profile_of(policy, line).credentials
-    (project / "made" / ".git").mkdir(parents=True)
+    (project / made / ".git").mkdir(parents=True)
     assert not profile_of(policy, line).credentials
     assert profile_of(policy, "git fetch").credentials
 
