@@ -640,6 +640,22 @@ def test_no_credentials_go_to_what_the_settings_of_the_project_may_make_another_
     assert bool(profile.credentials) is there
 
 
+@pytest.mark.parametrize("there", [".npmrc", "sub/.npmrc"])
+@pytest.mark.parametrize("line", ["npm outdated", "npm view left-pad", "npm audit && npm ping"])
+def test_no_credentials_go_to_the_proxy_that_a_file_of_the_project_names(line, there, project, tmp_path, monkeypatch):
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "npm").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)
+    (project / "sub").mkdir()
+    told = {**ALL, "version": "1.2", "confine": {"default": "network"}}
+    policy = Policy.from_dict(told, project_root=project, home=project.parent)
+    line = f"cd sub && {line}"
+    assert profile_of(policy, line).credentials
+    (project / there).write_text("registry=http://registry.npmjs.org/\nproxy=http://example.org:3128/\n")
+    assert not profile_of(policy, line).credentials
+    assert profile_of(policy, "cd sub && npm install left-pad").credentials  # which that may read anyway
+
+
 @pytest.mark.parametrize(
     ("line", "given"),
     [

@@ -17,7 +17,7 @@ from executor_permissions.judge.options import walk
 from executor_permissions.judge.paths._paths import under
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from executor_permissions.judge.options._walk import Walk
     from executor_permissions.judge.rules._rules import Part, Places
@@ -56,6 +56,8 @@ _BY_VARIABLE: dict[str, tuple[str, ...]] = {
 # What of them a builder has that installs packages: it says where these come from, and else they come from elsewhere.
 _SOURCES = frozenset({".npmrc", ".config/pip/pip.conf", ".pip/pip.conf", *_BY_VARIABLE["npm"], "PIP_CONFIG_FILE"})
 _PACKAGES = frozenset({"npmpackage", "codepackage"})  # its operands
+# In a folder of the project it says through which proxy, and past which check of certificates, they are sent.
+_SETTINGS = {"npm": ".npmrc"}
 
 _GIT_RUN_BY = frozenset({"git", "gh"})
 _NAMING_REMOTES = ("remotes", "branches")  # of a repository: its files are remotes too, see gitrepository-layout(5)
@@ -99,7 +101,7 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
         _led_astray(parts, places.project) or _named_repository(parts, folders, places.project)
     ):
         return ()
-    if not is_elsewhere(name, places.project):
+    if not is_elsewhere(name, places.project) or (not builds and _has_settings(name, folders, places.project)):
         return ()
     files, variables = (
         [one for one in table.get(name, ()) if one in _SOURCES or not builds] for table in (_OWN, _BY_VARIABLE)
@@ -130,6 +132,13 @@ def _runs_itself(part: Part) -> bool:
     # An option that may run something: only where a rule has spelled it out. One for the whole tool spells out nothing.
     spelled = part.verdict == "allow" and (part.rule or "").split(None, 1)[:1] == [words[0]]
     return found.reach < 0 or spelled
+
+
+def _has_settings(name: str, folders: Iterable[str], project: str) -> bool:
+    """Whether a file of the project, in one of *folders* or around it, says how the program's credentials are sent."""
+    own = _SETTINGS.get(name)
+    ways = (one for folder in folders for one in _up_to(os.path.realpath(folder), project))
+    return own is not None and any(os.path.lexists(os.path.join(one, own)) for one in ways)
 
 
 def _is_builder(found: Walk | None) -> bool:
@@ -192,8 +201,14 @@ def _named_repository(parts: Iterable[Part], folders: Iterable[str], project: st
 
 def _other_repository(folder: str, project: str) -> bool:
     """Whether git takes what is in *folder* for a repository below *project*: a box may have made it."""
-    while folder != project and under(folder, project):
-        if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", "HEAD")):
-            return True
+    inside = (one for one in _up_to(folder, project) if one != project)
+    return any(os.path.lexists(os.path.join(one, name)) for one in inside for name in (".git", "HEAD"))
+
+
+def _up_to(folder: str, project: str) -> Iterator[str]:
+    """*folder* and those that it is in, of which *project* is the last; nothing if it is elsewhere."""
+    while under(folder, project):
+        yield folder
+        if folder == project:
+            return
         folder = os.path.dirname(folder)
-    return False
