@@ -7,6 +7,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from typing import TYPE_CHECKING
 
 from executor.confine import _kernel
@@ -87,6 +88,31 @@ def check_program(name: str, folder: str, environment: Mapping[str, str]) -> Non
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     if os.path.isdir(path) or not os.access(path, os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def only_as_root(path: str, right: int) -> bool:
+    """
+    Whether only root's rights over everybody's files, which a box under bubblewrap has not, give it one to *path*.
+
+    Args:
+        path: A file or folder; of one that is not there, nobody can say so.
+        right: What others than its owner and its group need in its mode: ``stat.S_IWOTH``, ``stat.S_IXOTH``.
+    """
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return False
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    in_group = found.st_gid in (os.getegid(), *os.getgroups())
+    return found.st_uid != 0 and not found.st_mode & (right << 3 if in_group else right)
+
+
+def closed_to_root(path: str) -> str | None:
+    """The outermost folder on the way to *path* that root passes by those rights only."""
+    ways = path.strip("/").split("/")
+    folders = ("/" + "/".join(ways[:number]) for number in range(1, len(ways) + 1))
+    return next((folder for folder in folders if only_as_root(folder, stat.S_IXOTH)), None)
 
 
 def check_streams(streams: Iterable[object]) -> None:

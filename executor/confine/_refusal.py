@@ -6,10 +6,12 @@ import itertools
 import os
 import re
 import shlex
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._advice import SHELLS_OWN, advice
 from executor.confine._closed import unwritable
+from executor.confine._files import only_as_root
 from executor.confine._mounted import is_in
 from executor.confine._places import DEVICES, Places, secrets
 
@@ -137,13 +139,24 @@ def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None
             if how is _IN_PLACE and not (kept and _is_empty(path)):
                 continue  # it is one
             if inside and not kept and profile.name != "read":
+                if only_as_root(path if os.path.lexists(path) else os.path.dirname(path), stat.S_IWOTH):
+                    return _as_owner(profile, path)
                 continue  # it may write that
             enough = "project" if inside and not kept else "open"
             return f"The box {profile.name!r} refused to write {path}. {_line(told, enough, '' if inside else path)}"
     return None
 
 
+def _as_owner(profile: Profile, path: str) -> str:
+    return (
+        f"In the box {profile.name!r} root may write what is root's own: {path} is not. "
+        "Run toolexec as the user whose it is"
+    )
+
+
 def _perhaps(profile: Profile, told: _Told) -> str:
+    if profile.name != "read" and only_as_root(profile.project, stat.S_IWOTH):
+        return _as_owner(profile, profile.project)
     enough = "project" if profile.name == "read" else "open"
     return f"Perhaps the box {profile.name!r} refused it. {_line(told, enough)}"
 

@@ -15,7 +15,7 @@ from executor.confine._claims import Claims
 from executor.confine._closed import MOST_REPOSITORIES, begun, unwritable
 from executor.confine._disk import Disk
 from executor.confine._environment import clean
-from executor.confine._files import check_program
+from executor.confine._files import check_program, closed_to_root
 from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
@@ -128,8 +128,16 @@ class Wrapped:
                 _give_up(process)
                 raise
             said = _give_up(process) or "bubblewrap ended"
+            self._check_reached()
             places = [place for _, place in plan.mounts if f"{place}:" in said or f"{place} on " in said]
             raise _unlaid(self.profile, said, PlaceError if places else UnlaidError)
+
+    def _check_reached(self) -> None:
+        """Raise UnusableError if root is in somebody's folders that let nobody else in."""
+        for path in (self.profile.project, self.temporary.path, self.places.home):
+            if (closed := closed_to_root(path)) is not None:
+                why = f"root has in it no rights over what is not root's own, and {closed} lets only its owner in"
+                raise _unlaid(self.profile, f"{why}. Run toolexec as that user", UnusableError)
 
     def plan(self) -> _mounts.Plan:
         """What is to be laid over what now; what is missing for it is made. Raises OSError, UnlaidError."""

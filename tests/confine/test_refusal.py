@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from executor.confine import Box, Profile, _refusal, refusal
+from executor.confine._folders import UnusableError
+from tests.confine.test_closed import in_a_box
 
 BOX = Box("project", "bubblewrap")
 
@@ -46,6 +48,34 @@ def test_the_path_in_a_long_line_is_found(profile, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside").resolve() / "file"
     said = f"{'x' * 3_000} cannot touch '{outside}': Permission denied {'y' * 3_000}\n"
     assert f"refused to write {outside}" in refusal(profile, BOX, "touch it", "/", said)
+
+
+@pytest.fixture
+def of_another(tmp_path, own_folders, bubblewrap):
+    """A project of somebody else, for root."""
+    if os.getuid() != 0:
+        pytest.skip("only root may write in projects of others")
+    tmp_path.chmod(0o755)
+    (tmp_path / "old").touch()
+    for path in (tmp_path, tmp_path / "old"):
+        os.chown(path, 1234, 1234)
+    return Profile("project", str(tmp_path.resolve()))
+
+
+@pytest.mark.parametrize(("line", "named"), [("touch new", "/new"), ("echo x > old", "/old"), ("git init c", "")])
+def test_root_is_told_that_its_boxes_write_nothing_of_somebody_else(of_another, line, named):
+    _, said = in_a_box(of_another.project, line, of_another)
+    told = refusal(of_another, BOX, line, of_another.project, said)
+    assert told == (
+        f"In the box 'project' root may write what is root's own: {of_another.project}{named} is not. "
+        "Run toolexec as the user whose it is"
+    )
+
+
+def test_root_is_told_who_lets_nobody_else_into_the_project(of_another):
+    os.chmod(of_another.project, 0o700)
+    with pytest.raises(UnusableError, match=f"and {of_another.project} lets only its owner in. Run toolexec as that"):
+        in_a_box(of_another.project, "true", of_another)
 
 
 SAID = "touch: cannot touch '/etc/x1': Permission denied"
