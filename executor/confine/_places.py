@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from functools import lru_cache
@@ -222,7 +223,10 @@ class Places(NamedTuple):
 
 
 def named_secrets(home: str, variables: Iterable[str] = SECRET_VARIABLES) -> tuple[str, ...]:
-    """What *variables* name now that is secret. What holds the *home* folder, or is a device, cannot be meant."""
+    """
+    What *variables* name now that is secret, from the working folder on. What holds the *home* folder, or is a device,
+    cannot be meant.
+    """
     return _named_in(os.environ, home, variables)
 
 
@@ -230,10 +234,11 @@ def _named_in(environ: Mapping[str, str], home: str, variables: Iterable[str]) -
     given = [(variable, environ[variable]) for variable in variables if variable in environ]
     found = []
     for variable, value in given:
-        for path in value.split(os.pathsep) if variable == "KUBECONFIG" else (value,):
-            whole = os.path.normpath(path)
-            if os.path.isabs(whole) and not whole.startswith(_NO_FILES) and not is_in(home, whole):
-                found += [os.path.join(whole, part) if part else whole for part in SECRET_VARIABLES[variable]]
+        for path in filter(None, value.split(os.pathsep) if variable == "KUBECONFIG" else (value,)):
+            with contextlib.suppress(FileNotFoundError):  # in a working folder that is gone there is nothing
+                whole = os.path.abspath(path)
+                if not whole.startswith(_NO_FILES) and not is_in(home, whole):
+                    found += [os.path.join(whole, part) if part else whole for part in SECRET_VARIABLES[variable]]
     return tuple(found)
 
 

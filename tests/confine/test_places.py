@@ -129,8 +129,18 @@ def test_no_box_reads_the_secrets_that_variables_name(tmp_path, bubblewrap, monk
     assert "SECRET" not in in_a_box(project, line, profile=profile)
 
 
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+def test_what_a_variable_names_from_the_working_folder_on_is_hidden_too(tmp_path, bubblewrap, monkeypatch, profile):
+    (tmp_path / "kube").mkdir()
+    (tmp_path / "kube" / "config").write_text("SECRET")
+    monkeypatch.chdir(tmp_path)
+    assert "SECRET" in in_a_box(tmp_path, "cat kube/config", profile=profile)
+    monkeypatch.setenv("KUBECONFIG", "./kube/config")
+    assert "SECRET" not in in_a_box(tmp_path, "cat kube/config", profile=profile)
+
+
 @pytest.mark.parametrize(
-    "value", ["", "relative", "/", "/dev/null", "{home}", "{project}", "{project}/..", "/proc/self"]
+    "value", ["", "relative", "..", "/", "/dev/null", "{home}", "{project}", "{project}/..", "/proc/self"]
 )
 def test_a_variable_that_cannot_be_meant_hides_nothing(tmp_path, own_folders, bubblewrap, monkeypatch, value):
     project = tmp_path / "project"

@@ -103,6 +103,8 @@ def credentials(parts: Iterable[Part], places: Places, folder: str | None) -> tu
         return ()
     if not is_elsewhere(name, places.project) or (not builds and _has_settings(name, folders, places.project)):
         return ()
+    if any(_is_anywhere(os.environ.get(variable, "")) for variable in _BY_VARIABLE.get(name, ())):
+        return ()
     files, variables = (
         [one for one in table.get(name, ()) if one in _SOURCES or not builds] for table in (_OWN, _BY_VARIABLE)
     )
@@ -115,6 +117,11 @@ def _named_by(variables: Iterable[str], places: Places) -> Iterable[str]:
 
     named = named_secrets(places.home, variables)
     return (path for path in named if not under(os.path.realpath(path), places.project))
+
+
+def _is_anywhere(value: str) -> bool:
+    """Whether a variable names another file in each folder: in the project a box may have made it, and what it runs."""
+    return any(path and not path.startswith("/") for path in value.split(os.pathsep))
 
 
 def _runs_itself(part: Part) -> bool:
