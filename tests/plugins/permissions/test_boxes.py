@@ -672,6 +672,7 @@ def test_no_credentials_go_to_the_proxy_that_a_file_of_the_project_names(line, t
             (line, [])
             for line in (
                 *("npm test", "npm restart", "npm stop", "npm version patch", "npm pack", "npm init -y"),
+                *("npm publish", "npm publish --dry-run"),
                 *("pip wheel .", "pip list; pip wheel .", "uv sync", "uv build", "docker compose up"),
                 *("helm template ./chart", "helm lint ./chart", "helm show readme ./chart"),
             )

@@ -149,8 +149,10 @@ def _has_settings(name: str, folders: Iterable[str], project: str) -> bool:
 
 
 def _is_builder(found: Walk | None) -> bool:
-    """Whether a command runs code of the project, or of packages."""
-    return found is not None and found.grammar is not None and found.grammar.entry.kind == "builder"
+    """Whether a command runs code of the project, or of packages, whatever else it does (npm publish: its scripts)."""
+    if found is None or found.grammar is None:
+        return False
+    return found.grammar.entry.kind == "builder" or found.grammar.repeated.startswith("code")
 
 
 def _led_astray(parts: Iterable[Part], project: str) -> bool:
