@@ -24,6 +24,7 @@ from executor.mcp._texts import Halves, in_utf8
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
+    from executor.mcp._oauth import Login
     from executor.mcp._values import ServerConfig
 
 MAX_EVENT = 64 * 1024 * 1024  # bytes of one event; the SDK's 1 MiB cuts answers that people do get
@@ -216,7 +217,7 @@ async def _refusal(response: httpx2.Response, in_session: bool) -> Refusal:  # n
 
 @contextlib.asynccontextmanager
 async def remote(
-    config: ServerConfig, start_refused: Callable[[Refusal | None], None], auth: httpx2.Auth | None
+    config: ServerConfig, start_refused: Callable[[Refusal | None], None], auth: Login | None
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The transport to a server that others run: streamable HTTP, or SSE before it."""
 
@@ -235,20 +236,21 @@ async def remote(
         )
 
     headers = {**config.headers, **circle_headers()}
-    if config.transport == "sse":
-        from mcp.client.sse import sse_client
+    async with contextlib.AsyncExitStack() as stack:
+        if auth is not None:
+            await stack.enter_async_context(contextlib.aclosing(auth))
+        if config.transport == "sse":
+            from mcp.client.sse import sse_client
 
-        async with sse_client(
-            config.url, headers, httpx_client_factory=client, auth=auth, sse_read_timeout=config.timeout + 300
-        ) as streams:
-            yield streams
-        return
-    from mcp.client.streamable_http import streamable_http_client
+            seconds = config.timeout + 300
+            transport = sse_client(
+                config.url, headers, httpx_client_factory=client, auth=auth, sse_read_timeout=seconds
+            )
+        else:
+            from mcp.client.streamable_http import streamable_http_client
 
-    # No read timeout: calls have their own, and an answer may take longer than any pause that would be a failure.
-    timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
-    async with (
-        client(headers, timeout=timeout, auth=auth) as http,
-        streamable_http_client(config.url, http_client=http, max_sse_event_size=MAX_EVENT) as streams,
-    ):
-        yield streams
+            # No read timeout: calls have their own, and an answer may take longer than what would be a failure.
+            timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
+            http = await stack.enter_async_context(client(headers, timeout=timeout, auth=auth))
+            transport = streamable_http_client(config.url, http_client=http, max_sse_event_size=MAX_EVENT)
+        yield await stack.enter_async_context(transport)

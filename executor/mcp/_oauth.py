@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -24,6 +25,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from executor._log import warn
+from executor.httpclient import http_client
 from executor.mcp._cache import replace_file
 from executor.ownfolders import make_private, own_folder
 from executor.wholefiles import locking
@@ -38,6 +40,7 @@ M = TypeVar("M", bound=BaseModel)
 EARLY_SECONDS = 30.0  # before its end a token is renewed
 EXPIRED = 1.0  # a point in time at which no token is valid any more
 ANSWER_SECONDS = 30.0  # for an authorization server
+CLOSE_SECONDS = 2.0  # for the answer to a renewal, when the connection ends that it is for
 MOST_SAID = 1024 * 1024  # bytes of what is said of a log-in; the SDK reads all that comes
 
 
@@ -133,7 +136,7 @@ class Login(httpx2.Auth):
         self._assumes_pkce = (config.oauth or {}).get("assumePkce") == "true"
         self._scope = str((config.oauth or {}).get("scope") or "") or None
         self._answer: AuthorizationCodeResult | None = None
-        self._turn = anyio.Lock()  # of who renews the tokens
+        self._renewal: asyncio.Task[Exception | None] | None = None
         told = self._storage.read()
         metadata = OAuthClientMetadata(
             redirect_uris=[AnyUrl(f"http://127.0.0.1:{port or told.get('port') or 1}/callback")],
@@ -195,31 +198,31 @@ class Login(httpx2.Auth):
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         # Within the SDK's flow no other request of this server can begin, and what is asked for may be answered when a
-        # tool has done its work: so what has to be sent before is sent in there, and the request itself outside.
+        # tool has done its work: so that flow is for what has to be sent besides, and the request goes by here.
         context = self._provider.context
-        renewed = False
-        refusal: httpx2.Response | None = None
-        while True:
-            async with self._renewal(), contextlib.aclosing(self._provider.async_auth_flow(request)) as flow:
-                outgoing = await anext(flow)
-                while outgoing is not request or refusal is not None:
-                    if outgoing is request and refusal is not None:
-                        answer, refusal = refusal, None
-                    else:
-                        answer = await self._heard((yield _in_time(outgoing)))
-                    try:
-                        outgoing = await flow.asend(answer)
-                    except StopAsyncIteration:  # a 403 that no log-in would change
-                        return
+        for last in (False, True):
+            await self._renew(request)
             used = context.current_tokens
+            if used is not None and context.is_token_valid():
+                request.headers["Authorization"] = f"Bearer {used.access_token}"
             refusal = yield request
-            if refusal.status_code not in (401, 403) or self._answer is not None:
-                return  # taken, or a person has just logged in
-            _limit(refusal)
-            if not renewed and self._is_stale(refusal, used):
-                renewed, refusal = True, None
-            elif self._ask is None:
+            if refusal.status_code not in (401, 403):
                 return
+            _limit(refusal)
+            if last or not self._is_stale(refusal, used):
+                break
+        if self._ask is None:
+            return
+        answer: httpx2.Response | None = None
+        async with contextlib.aclosing(self._provider.async_auth_flow(request)) as flow:
+            outgoing = await anext(flow)
+            while outgoing is not request or answer is None:
+                answer = refusal if outgoing is request else await self._heard((yield _in_time(outgoing)))
+                try:
+                    outgoing = await flow.asend(answer)
+                except StopAsyncIteration:  # a 403 that no log-in would change
+                    return
+        yield request  # a person has just logged in
 
     def _is_stale(self, refusal: httpx2.Response, used: OAuthToken | None) -> bool:
         """Whether what was refused was revoked, or is older than it said: before anybody is asked, others are used."""
@@ -230,31 +233,63 @@ class Login(httpx2.Auth):
             context.token_expiry_time = EXPIRED
         return True
 
-    @contextlib.asynccontextmanager
-    async def _renewal(self) -> AsyncGenerator[None]:
-        """Where tokens are to be renewed nobody else does it meanwhile: many authorities take each but once."""
+    async def _renew(self, request: httpx2.Request) -> None:
+        """
+        Have tokens that are not too old, where there are any. One renewal is for all who wait for it, and goes on when
+        nobody does any more: many authorities take each token but once, so that what they answer must be kept.
+
+        Raises:
+            OAuthFlowError: It did not come to an answer.
+        """
         if self._newest():
-            yield
             return
-        async with self._turn:
+        if self._renewal is None or self._renewal.done():
+            first = httpx2.Request(request.method, request.url, headers=request.headers)
+            self._renewal = asyncio.create_task(self._renewed(first))
+        error = await asyncio.shield(self._renewal)
+        if error is not None:
+            raise OAuthFlowError(f"its tokens could not be renewed: {str(error) or type(error).__name__}") from error
+
+    async def _renewed(self, request: httpx2.Request) -> Exception | None:
+        """Renew the tokens, as before *request*. Returns what kept it from an answer."""
+        try:
             with contextlib.ExitStack() as stack:
                 try:
                     for pause in stack.enter_context(locking(self._storage.path.with_suffix(".lock"))):
-                        await anyio.sleep(pause)
-                except TimeoutError as error:
-                    raise OAuthFlowError(f"its tokens are being renewed: {error}") from error
+                        await asyncio.sleep(pause)
+                except TimeoutError:
+                    raise
                 except OSError:
                     pass  # a folder that cannot be written, in which nobody keeps any
-                self._newest()
-                yield
+                if not self._newest():
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        await self._ask_authority(request)
+        except Exception as error:  # noqa: BLE001 -- of a disk, the network, an authorization server: no reason to end a session
+            return error
+        return None
+
+    async def _ask_authority(self, request: httpx2.Request) -> None:
+        async with (
+            http_client(httpx2.AsyncClient, timeout=None) as client,
+            contextlib.aclosing(self._provider.async_auth_flow(request)) as flow,
+        ):
+            outgoing = await anext(flow)
+            while outgoing is not request:
+                outgoing = await flow.asend(await self._heard(await client.send(outgoing, stream=True)))
+
+    async def aclose(self) -> None:
+        """Wait a moment for a renewal that is on its way."""
+        if self._renewal is not None:
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await asyncio.wait({self._renewal})
 
     def _newest(self) -> bool:
         """Take the tokens that another process has kept. Returns whether there is nothing to be renewed."""
         told = self._storage.read()
         context = self._provider.context
-        if told.get("tokens") != self._storage.known:
+        if told.get("tokens") != self._storage.known or context.current_tokens is None:
             self._restore(told)
-        return context.current_tokens is None or context.is_token_valid()
+        return context.is_token_valid() or not context.can_refresh_token()
 
     async def _heard(self, response: httpx2.Response) -> httpx2.Response:
         """What an authorization server has answered."""
