@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -13,6 +14,8 @@ from executor.errors import InvalidArgumentsError
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
 
 _ATOMS = frozenset({int, bool, type(None)})
+_SCALARS = _ATOMS | {str, float}
+_OBJECTS = frozenset({dict, OrderedDict, defaultdict, Counter})
 
 
 def pointer(path: tuple[str | int, ...]) -> str:
@@ -148,18 +151,28 @@ def copy_json(value: Any) -> Any:
 
 
 def snapshot(value: Any) -> Any:
-    """*value* with its objects and lists copied, to which nobody else writes; what is in them is what it was."""
+    """
+    *value* with its objects and lists copied, to which nobody else writes; what is in them is what it was.
+
+    Types stay, which callers in this process rely on: of those that are not Python's own nothing is copied.
+    """
     try:
         return _parts(value)
-    except BaseException:  # noqa: BLE001 -- too deep; or it raises when it is read, as a dict does that a thread still fills
+    except BaseException:  # noqa: BLE001 -- too deep; or it raises when it is read, as some do that a thread still fills
         return value
 
 
 def _parts(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _parts(item) for key, item in value.items()}
+    if type(value) in _OBJECTS:
+        copied = value.copy()
+        for key, item in copied.items():
+            if type(item) not in _SCALARS:
+                copied[key] = _parts(item)
+        return copied
     if type(value) is list or type(value) is tuple:
-        return type(value)(_parts(item) for item in value)
+        # The slice: the end of a list that a thread still fills would not be reached.
+        parts = [item if type(item) in _SCALARS else _parts(item) for item in value[:]]
+        return parts if type(value) is list else tuple(parts)
     return value
 
 

@@ -112,3 +112,16 @@ def test_a_copy_shares_nothing_that_can_change(copy):
 def test_arguments_that_are_no_object_are_named_for_what_they_are(given, kind):
     with pytest.raises(InvalidArgumentsError, match=f"is {kind}, not an object of named arguments"):
         _json.copy_arguments(given)
+
+
+def test_a_snapshot_of_a_list_that_grows_meanwhile_has_an_end():
+    given: list = []
+
+    class Key:
+        def __hash__(self):
+            if given and len(given) < 100:
+                given.append(given[0])  # as a thread does that still fills it; here whenever it is looked at
+            return 0
+
+    given.append({Key(): 1})
+    assert len(_json.snapshot(given)) == 1

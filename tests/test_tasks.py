@@ -6,6 +6,7 @@ import math
 import random
 import threading
 import time
+from collections import Counter, OrderedDict, defaultdict
 
 import pytest
 
@@ -471,3 +472,18 @@ def test_what_a_task_came_to_stays_whatever_becomes_of_the_object_that_said_it(t
             held["more"][0].clear()
         assert tasks.result(task_id) == (True, whole)
         assert tasks.tool_result(task_id).value == whole
+
+
+class Row(dict):
+    """What a tool may return, and whoever called it relies on."""
+
+
+@pytest.mark.parametrize("said", [OrderedDict(b=[1], a=2), defaultdict(list, a=[1]), Counter(a=1), Row(a=[1])])
+def test_what_a_task_came_to_has_the_types_that_its_tool_gave_it(tasks, said):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("says", lambda args: [said])
+        task_id = executor.start(ToolCall("1", "says")).task_id
+        tasks.wait(task_id, SECONDS)
+        for told in (tasks.result(task_id)[1], tasks.tool_result(task_id).value):
+            assert told == [said]
+            assert type(told[0]) is type(said)
