@@ -102,10 +102,17 @@ def unmark(error: BaseException) -> None:
 
 
 def _may_repeat(prepared: Prepared, error: BaseException) -> bool:
+    if _is_over(prepared):
+        return False
     if isinstance(error, BackendUnavailableError) and not error.started:
         return True
     unsafe = prepared.retry is not None and prepared.retry.retry_unsafe
     return unsafe or prepared.entry.tool.repeatable
+
+
+def _is_over(prepared: Prepared) -> bool:
+    """Whether its plugin was taken away, or configured anew: no attempt begins any more."""
+    return prepared.entry.exposure is not None and prepared.entry.exposure.over
 
 
 class _Retries:
@@ -120,6 +127,7 @@ class _Retries:
         self._spent = False
         self._shown: BaseException | None = None
         self._made = 0
+        self._failed: ExecutionError | None = None  # the last attempt, after which there was to be another
 
     def run(self, attempt: Callable[[], Any]) -> Any:
         import tenacity  # 15 ms, paid by the first tool that has retries
@@ -128,7 +136,12 @@ class _Retries:
             if self._made:
                 self._prepared.arguments = copy_json(self._arguments)
             self._made += 1
-            return attempt()
+            try:
+                return attempt()
+            except BackendUnavailableError as error:
+                if self._failed is None or error.started or not _is_over(self._prepared):
+                    raise
+                raise self._failed from self._failed.__cause__  # that nothing was started is true of this attempt only
 
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(self._goes_on),
@@ -154,7 +167,7 @@ class _Retries:
         shown = self._config.err_policy.classify(raised)
         if _is_permanent(shown):
             return False
-        self._shown = shown
+        self._shown, self._failed = shown, error
         return True
 
     def _wait(self, state: tenacity.RetryCallState) -> float:

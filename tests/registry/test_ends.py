@@ -10,7 +10,7 @@ import pytest
 
 from executor import Decision, PluginRegistry, TaskManager, Tool, ToolCall, ToolExecutor, Verdict, hookimpl
 from executor.errors import BackendUnavailableError, ToolFailedError
-from executor.run import ToolBackend
+from executor.run import ExponentialRetry, RetryConfig, ToolBackend
 
 
 class Holder:
@@ -270,21 +270,32 @@ def test_a_call_that_was_judged_is_not_carried_out_by_a_plugin_that_was_configur
         assert all("of another kind" in str(result.value) for result in ways(executor, name))
 
 
-def test_a_try_after_a_failure_is_not_made_by_a_plugin_that_was_configured_anew(registry):
-    made = []
+@pytest.mark.parametrize("when", ["by then", "while it waits"])
+def test_a_try_after_a_failure_is_not_made_by_a_plugin_that_was_configured_anew(registry, when):
+    made, waits = [], []
+
+    def anew() -> None:
+        registry.expose("it", {"word": "another"})
+
+    def on_retry(attempt: int, error: BaseException, delay: float) -> None:
+        waits.append(attempt)
+        anew()
 
     class Fails(Configured):
         @hookimpl
         def executor_register_tools(self, register):
-            register("again", self.again, retry=3, annotations={"idempotent": True})
+            retry = RetryConfig(ExponentialRetry(initial=0.0), on_retry=on_retry)
+            register("again", self.again, retry=retry, annotations={"idempotent": True})
 
         def again(self) -> str:
             made.append(self.word)
-            registry.expose("it", {"word": "another"})
+            if when == "by then":
+                anew()
             raise ToolFailedError("not yet")
 
     registry.register(Fails(), "it")
     registry.expose("it", {"word": "one"})
     with ToolExecutor(registry=registry) as executor:
-        assert "taken away, or configured anew" in executor.execute("again")[1]["error"]
+        assert executor.execute("again")[1]["error"] == "not yet"  # and not that nothing was started
     assert made == ["one"]
+    assert waits == ([] if when == "by then" else [1])

@@ -51,7 +51,7 @@ def prepared(*candidates, retry=None, repeatable=True):
     candidates = candidates or (HERE,)
     return SimpleNamespace(
         call=CallState("c1", "x", {}, None),
-        entry=SimpleNamespace(name="x", tool=SimpleNamespace(repeatable=repeatable)),
+        entry=SimpleNamespace(exposure=None, name="x", tool=SimpleNamespace(repeatable=repeatable)),
         arguments={"a": [1]},
         candidates=candidates,
         backend=candidates[0],
