@@ -28,6 +28,7 @@ NO_ANSWER = ("SSE stream ended", "SSE stream failed")  # the SDK's words for a r
 NO_MCP = "Failed to parse"  # and of an answer that it cannot read
 NO_WAY_BACK = "no back-channel for server-initiated requests"  # of a server's request to a client that is of 2026-07-28
 MOST_WORDS = 500  # characters of an error: some quote a whole schema and answer
+MOST_SAID = 64 * 1024  # characters of what a server says of one: secrets are looked for in it, on the loop
 # Statuses of requests that were turned away before anybody read what they want.
 _AT_THE_DOOR = (401, 403, 404, 405, 406, 407, 411, 413, 414, 415, 421, 426, 431)
 
@@ -64,7 +65,7 @@ def without_secrets(error: E, config: ServerConfig) -> E:
 
 def said_without_secrets(said: str, config: ServerConfig, arguments: object = None) -> str:
     """
-    What a server has said, which may quote what it was sent.
+    What a server has said, which may quote what it was sent; no more than `MOST_SAID` of it.
 
     Args:
         arguments: Of the request; what has a name there that means a secret is not told either.
@@ -72,7 +73,8 @@ def said_without_secrets(said: str, config: ServerConfig, arguments: object = No
     own = [value for name, value in config.headers.items() if name.lower().endswith("authorization")]
     own += config.hidden
     known = {"headers": config.headers, "env": config.env, "secret": [*own, *(value.split(" ")[-1] for value in own)]}
-    return without_hidden(said, {**known, "arguments": arguments})
+    told = said if len(said) <= MOST_SAID else f"{said[:MOST_SAID]} …"
+    return without_hidden(told, {**known, "arguments": arguments})
 
 
 def innermost(error: BaseException) -> BaseException:

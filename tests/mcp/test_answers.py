@@ -313,3 +313,11 @@ def test_a_request_with_half_a_character_costs_no_call(bridge_to, raw, method, n
     assert bridge.call_tool("s", "print", {"text": lines}).content[0].text == "a\ufffd"
     assert bridge.call_tool("s", "echo", {"text": "works"}).content[0].text == "works"
     assert bridge.status()["s"].starts == 1
+
+
+def test_of_a_refusal_that_is_as_long_as_a_server_likes_a_part_is_told(raw, bridge_to):
+    said = json.dumps({"code": -32000, "message": f"it was s3cr3t {'x' * 1_000_000}"})
+    arguments = {"text": said, "tokens": ["s3cr3t", "another"]}  # each of which is looked for in what is said
+    with pytest.raises(ToolFailedError, match=r"it was \*\*\* x") as refused:
+        bridge_to({"s": raw()}).call_tool("s", "refuse", arguments)
+    assert len(refused.value.message) < 100_000
