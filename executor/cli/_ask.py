@@ -42,21 +42,23 @@ class CommandGate:
         screen: Kept quiet while a question is open.
         yes: Answer every question with yes, but those that only a person may answer. What is denied stays denied.
         session: Of which terminal; by default of this process's.
+        refused: What is said where nobody could be asked.
 
     Raises:
         PermissionConfigError: The policy does not load.
         CliError: There is a policy, and nothing that could judge by it.
     """
 
-    def __init__(self, screen: Screen, *, yes: bool, session: str | None = None) -> None:
+    def __init__(self, screen: Screen, *, yes: bool, session: str | None = None, refused: str = REFUSED) -> None:
         self._screen = screen
         self._yes = yes
+        self._refused = NOT_BY_YES if yes else refused
         self._session = terminal_session() if session is None else session
         self.plugin = make_plugin(self._session)
         self._has_policy = self.plugin is not None and self.plugin.has_policy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made_anew, (self._yes, self._session)
+        return _made_anew, (self._yes, self._session, self._refused)
 
     def decide(self, call: ToolCall, context: Mapping[str, Any] | None) -> Decision:
         """The first step: what the policy says."""
@@ -84,7 +86,7 @@ class CommandGate:
         info = dict(verdict.info or {})
         if verdict.allowed or info.get("method") != "no_channel":
             return verdict
-        reason = f"{call.name}: {decision.reason}; {NOT_BY_YES if self._yes else REFUSED}"
+        reason = f"{call.name}: {decision.reason}; {self._refused}"
         rules = self.rules_that_allow(call, decision)
         if rules:
             info["rule"] = "; ".join(rules)
@@ -124,8 +126,8 @@ class CommandGate:
         return Verdict(False, None, {"reason": f"the user said no{f': {said}' if said else ''}", "method": method})
 
 
-def _made_anew(yes: bool, session: str) -> CommandGate:  # noqa: FBT001 -- pickle passes by position
-    return CommandGate(Screen(json_mode=True), yes=yes, session=session)
+def _made_anew(yes: bool, session: str, refused: str) -> CommandGate:  # noqa: FBT001 -- pickle passes by position
+    return CommandGate(Screen(json_mode=True), yes=yes, session=session, refused=refused)
 
 
 def _only_reads() -> bool:

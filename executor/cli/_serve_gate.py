@@ -33,8 +33,7 @@ class ServeGate(CommandGate):
     """
 
     def __init__(self, screen: Screen, *, session: str, ask: str | None) -> None:
-        super().__init__(screen, yes=False, session=session)
-        self._nobody = NOBODY.get(ask or "", NOBODY_ANYWHERE)
+        super().__init__(screen, yes=False, session=session, refused=NOBODY.get(ask or "", NOBODY_ANYWHERE))
 
     def ask_later(
         self,
@@ -63,7 +62,7 @@ class ServeGate(CommandGate):
         info = dict(verdict.info or {})
         if info.get("method") != "no_channel":
             return verdict
-        reason, rules = f"{call.name}: {decision.reason}: {self._nobody}", self.rules_that_allow(call, decision)
+        reason, rules = f"{call.name}: {decision.reason}: {self._refused}", self.rules_that_allow(call, decision)
         if rules:
             info["rule"] = "; ".join(rules)
             reason += f"; a person can allow it from now on: {add_commands(rules)}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 import tomllib
 
 import pytest
 from click.testing import CliRunner
 
+from executor import Decision, ToolCall
 from executor.cli import _serve_gate, cli
 from executor.cli._app import App
 from executor.cli._serve import How, _made
@@ -214,3 +216,15 @@ def test_what_is_answered_for_the_session_of_one_server_is_unknown_to_the_next(m
             assert session.status()["allow"] == []
             session.allow(rule)
             assert session.status()["allow"] == [rule]
+
+
+@pytest.mark.parametrize("sent", [False, True], ids=["in the server", "in the process of a task"])
+@pytest.mark.parametrize("ask", ["never", "console", None])
+def test_a_call_for_which_a_thread_waits_is_not_told_what_helps_at_a_terminal(sent, ask):
+    with App(json_mode=True) as app:
+        gate = ServeGate(app.screen, session="s", ask=ask)
+        gate = pickle.loads(pickle.dumps(gate)) if sent else gate
+        verdict = gate.ask(ToolCall("1", "act"), Decision("ask", "no rule is about it", "default"), None)
+    assert not verdict.allowed
+    assert _serve_gate.NOBODY.get(ask or "", _serve_gate.NOBODY_ANYWHERE) in verdict.info["reason"]
+    assert "--yes" not in verdict.info["reason"]
