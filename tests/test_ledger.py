@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -150,6 +152,46 @@ def test_files_are_rotated_by_size_and_the_oldest_go(tmp_path):
     assert [file.name for file in files] == ["ledger.jsonl", "ledger.jsonl.1", "ledger.jsonl.2"]
     assert all(file.stat().st_size <= 300 for file in files)
     assert json.loads(path.read_text().splitlines()[-1])["n"] == 19
+
+
+WRITER = """
+import sys
+from executor import JsonLinesLedger
+
+ledger = JsonLinesLedger(sys.argv[1], max_bytes=2000, backups=2000)
+sys.stdin.readline()
+for number in range(400):
+    ledger.record("call-start", {"call_id": f"{sys.argv[2]}-{number}"})
+"""
+
+
+def test_processes_that_share_a_file_lose_no_record_as_it_is_rotated(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, path, str(number)], stdin=subprocess.PIPE)
+        for number in range(3)
+    ]
+    for writer in writers:
+        writer.stdin.close()  # all begin
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    lines = [line for file in tmp_path.iterdir() for line in file.read_text().splitlines()]
+    assert len({json.loads(line)["call_id"] for line in lines}) == len(lines) == 1200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_a_file_that_another_process_rotates_is_written_to_meanwhile(tmp_path):
+    import fcntl
+
+    path = tmp_path / "ledger.jsonl"
+    ledger = JsonLinesLedger(path, max_bytes=200)
+    ledger.record("call-start", {"n": 0, "text": "x" * 60})
+    with path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)  # which may be stopped: nobody waits for it
+        ledger.record("call-start", {"n": 1, "text": "x" * 60})
+        assert [file.name for file in tmp_path.iterdir()] == ["ledger.jsonl"]
+    ledger.record("call-start", {"n": 2, "text": "x" * 60})
+    assert [json.loads(line)["n"] for line in (tmp_path / "ledger.jsonl.1").read_text().splitlines()] == [0, 1]
+    assert json.loads(path.read_text())["n"] == 2
 
 
 @pytest.mark.parametrize("raised", [OSError("full"), SystemExit(1)])

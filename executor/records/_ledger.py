@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from collections import deque
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,7 @@ from executor.run._limits import names, truth
 from executor.threads._fork import fork_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class _Recorder:
@@ -134,10 +136,13 @@ class JsonLinesLedger(_Recorder):
         # Opened for each record: the file may have been rotated, by us or another process. O_APPEND keeps lines whole.
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if os.fstat(descriptor).st_size + len(line) > self._max_bytes and os.fstat(descriptor).st_size:
+            size = os.fstat(descriptor).st_size
+            if size and size + len(line) > self._max_bytes:
+                with _held(descriptor) as alone:
+                    if alone and _is_at(descriptor, self.path):  # else another process sees to it, or has
+                        self._rotate()
                 os.close(descriptor)
                 descriptor = -1
-                self._rotate()
                 descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             written = os.write(descriptor, line)
             if written < len(line):
@@ -154,6 +159,34 @@ class JsonLinesLedger(_Recorder):
                 newer.replace(older)
         if self._backups == 0:
             self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(descriptor: int) -> Iterator[bool]:
+    """Hold the lock of an open file; False where another process does: nobody waits for one that may be stopped."""
+    if sys.platform == "win32":
+        yield True
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        yield not isinstance(error, BlockingIOError)  # else there are no locks on this file system
+        return
+    try:
+        yield True
+    finally:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a program that forked meanwhile has a copy of it
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether the open file is still the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 class Recording:
