@@ -194,6 +194,25 @@ def test_a_file_that_another_process_rotates_is_written_to_meanwhile(tmp_path):
     assert json.loads(path.read_text())["n"] == 2
 
 
+def test_what_a_full_disk_or_a_kill_left_of_a_record_takes_no_other_with_it(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.jsonl"
+    one, other = JsonLinesLedger(path), JsonLinesLedger(path)
+    one.record("call-start", {"n": 0})
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:20]))
+        with pytest.raises(OSError, match="only 20 of"):
+            one.record("call-start", {"n": 1})
+    one.record("call-start", {"n": 2})
+    with path.open("ab") as killed:
+        killed.write(b'{"stage": "call-st')
+    other.record("call-start", {"n": 3})
+    one.record("call-start", {"n": 4})
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["n"] for line in lines if line.endswith("}")] == [0, 2, 3, 4]
+    assert len(lines) == 6
+
+
 @pytest.mark.parametrize("raised", [OSError("full"), SystemExit(1)])
 def test_a_ledger_that_raises_changes_no_outcome_and_is_said_once(raised, caplog):
     class Broken:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
+# Opened for each record: the file may have been rotated, by us or another process. O_APPEND keeps lines whole.
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+
+
 class _Recorder:
     """Makes a record of an event: masked, numbered, with the time."""
 
@@ -114,6 +118,7 @@ class JsonLinesLedger(_Recorder):
         self.path = Path(path).absolute()  # the program may go to another folder
         self._max_bytes = max_bytes
         self._backups = backups
+        self._whole: tuple[int, int] | None = None  # the file and its size, as a whole record left them
         keep_own(path, *(f"{os.fspath(path)}.{number}" for number in range(1, backups + 1)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,8 +138,7 @@ class JsonLinesLedger(_Recorder):
 
     def _write(self, line: bytes) -> None:
         make_private(self.path.parent)
-        # Opened for each record: the file may have been rotated, by us or another process. O_APPEND keeps lines whole.
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, _APPEND, 0o600)
         try:
             size = os.fstat(descriptor).st_size
             if size and size + len(line) > self._max_bytes:
@@ -143,13 +147,21 @@ class JsonLinesLedger(_Recorder):
                         self._rotate()
                 os.close(descriptor)
                 descriptor = -1
-                descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            written = os.write(descriptor, line)
-            if written < len(line):
-                raise OSError(f"only {written} of {len(line)} bytes of a record could be written to {self.path}")
+                descriptor = os.open(self.path, _APPEND, 0o600)
+            self._append(descriptor, line)
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
+
+    def _append(self, descriptor: int, line: bytes) -> None:
+        status, known = os.fstat(descriptor), self._whole
+        # A full disk, or a kill, leaves the beginning of a record: the next one has a line of its own.
+        if status.st_size and known != (status.st_ino, status.st_size) and _is_cut(self.path, status.st_size):
+            line = b"\n" + line
+        written = os.write(descriptor, line)
+        if written < len(line):
+            raise OSError(f"only {written} of {len(line)} bytes of a record could be written to {self.path}")
+        self._whole = status.st_ino, status.st_size + len(line)
 
     def _rotate(self) -> None:
         for number in range(self._backups, 0, -1):
@@ -186,6 +198,16 @@ def _is_at(descriptor: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
+        return False
+
+
+def _is_cut(path: Path, size: int) -> bool:
+    """Whether a file of this size ends within a line: one that grows meanwhile is just being written."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            file.seek(size - 1)
+            return file.read(1) != b"\n" and os.fstat(file.fileno()).st_size == size
+    except OSError:
         return False
 
 

@@ -233,7 +233,7 @@ def test_a_ledger_is_required_only_where_that_is_said(tmp_path):
 
 def test_a_file_may_be_exactly_as_long_as_it_may_be(tmp_path):
     path = tmp_path / "log"
-    path.write_bytes(b"x")
+    path.write_bytes(b"\n")
     JsonLinesLedger(path, max_bytes=100)._write(b"y" * 99)
     assert path.stat().st_size == 100
     JsonLinesLedger(path, max_bytes=100)._write(b"z")

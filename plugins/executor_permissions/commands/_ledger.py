@@ -64,7 +64,7 @@ def _when(seconds: object) -> str:
 def _records(app: App, path: Path) -> list[dict[str, Any]]:
     """The records of a ledger's file. Raises CliError."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = [line for line in path.read_bytes().splitlines() if line]
     except FileNotFoundError:
         raise CliError(f"{path}: there is no such ledger: no call has been recorded there") from None
     except OSError as error:
