@@ -174,7 +174,7 @@ def test_processes_that_share_a_file_lose_no_record_as_it_is_rotated(tmp_path):
     for writer in writers:
         writer.stdin.close()  # all begin
     assert [writer.wait() for writer in writers] == [0, 0, 0]
-    lines = [line for file in tmp_path.iterdir() for line in file.read_text().splitlines()]
+    lines = [line for file in tmp_path.iterdir() for line in file.read_text().splitlines() if line]
     assert len({json.loads(line)["call_id"] for line in lines}) == len(lines) == 1200
 
 
@@ -211,6 +211,23 @@ def test_what_a_full_disk_or_a_kill_left_of_a_record_takes_no_other_with_it(tmp_
     lines = path.read_text().splitlines()
     assert [json.loads(line)["n"] for line in lines if line.endswith("}")] == [0, 2, 3, 4]
     assert len(lines) == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+def test_a_pipe_in_the_place_of_the_file_holds_up_no_call(tmp_path, caplog):
+    path = tmp_path / "ledger.jsonl"
+    os.mkfifo(path)
+    with ToolExecutor(JsonLinesLedger(path)) as executor:
+        executor.register("give", lambda args: 1)
+        assert executor.execute("give") == (True, 1)  # nobody reads: it is said, once
+        assert len(caplog.records) == 1
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            assert executor.execute("give", {"pad": "x" * 100_000}) == (True, 1)  # more than a pipe holds
+            assert executor.execute("give") == (True, 1)
+            assert os.read(reader, 20) == b'{"stage": "call-star'
+        finally:
+            os.close(reader)
 
 
 @pytest.mark.parametrize("raised", [OSError("full"), SystemExit(1)])

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 # Opened for each record: the file may have been rotated, by us or another process. O_APPEND keeps lines whole.
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+# No call waits for a reader, should somebody have put a pipe in its place.
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class _Recorder:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from executor.paths import regular_only
+
 MOST_BYTES = 4 * 1024 * 1024  # of the newest records that are read
 _LATEST = 8.64e12  # seconds since the epoch that a browser has a date for
 _JUDGED = ("permission-check", "permission-error")
@@ -31,7 +33,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def _end_of(path: Path, size: int) -> bytes:
     """The last lines of a file, whole."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=regular_only) as file:
         start = max(0, file.seek(0, 2) - size)
         file.seek(start)
         data = file.read(size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from executor_console import _history
@@ -23,3 +25,10 @@ def test_a_record_that_is_damaged_hides_no_other_one(odd):
 def test_a_time_that_no_browser_has_a_date_for_is_none(time, shown):
     record = {"stage": "permission-check", "tool": "act", "args": {}, "allowed": True, "ts": time}
     assert _history.rows([record], 9)[0]["time"] == shown
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+def test_a_pipe_in_the_place_of_the_ledger_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "calls.jsonl")
+    with pytest.raises(OSError, match="no regular file"):
+        _history.records(tmp_path / "calls.jsonl")
