@@ -4,9 +4,10 @@ The events of calls, as records: what was asked, what was decided, what came of 
 ``args_sha256`` is keyed (HMAC) with a key of this process: two records that one process wrote and whose digests are
 equal are of the same arguments, and nobody can try passwords against it.
 
-Stages and their payloads: ``call-start`` {tool, call_id, args, args_sha256}, ``permission-check`` {tool, args, allowed,
-reason, method, confine?}, ``permission-error`` {tool, args, error}, ``auto-background`` {tool, task_id, threshold},
-``call-end`` {tool, call_id, outcome, duration, error?}, ``task-end`` {tool, task_id, status, duration, error?}.
+Stages and their payloads: ``call-start`` {tool, call_id, args, args_sha256}, ``permission-check`` {tool, call_id, args,
+allowed, reason, method, confine?}, ``permission-error`` {tool, call_id, args, error}, ``auto-background`` {tool,
+call_id, task_id, threshold}, ``call-end`` {tool, call_id, outcome, duration, error?}, ``task-end`` {tool, task_id,
+status, duration, error?}.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ class Reports:
     def _record_end(self, record: Recording, call: CallState, ended: Ended, began: float) -> None:
         outcome = "backgrounded"
         if isinstance(ended, HandedOver):
-            told = {"tool": call.name, "task_id": ended.task_id, "threshold": ended.threshold or 0.0}
-            record("auto-background", {**told, **call.notes})
+            became = {"task_id": ended.task_id, "threshold": ended.threshold or 0.0}
+            record("auto-background", {"tool": call.name, "call_id": call.id, **became, **call.notes})
         else:
             outcome = str(status_of(ended))
         told = {"tool": call.name, "call_id": call.id, "outcome": outcome, "duration": time.monotonic() - began}

@@ -56,23 +56,25 @@ def rows(found: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     """The newest *limit* calls, newest first: each what was decided about it, and its end as far as that is known."""
     made: list[dict[str, Any]] = []
     calls: dict[str, dict[str, Any]] = {}
-    tasks: dict[str, dict[str, Any]] = {}
+    ends: dict[str, dict[str, Any]] = {}  # of tasks: a quick one has ended before its call is answered
     for record in found:
         # Keys are texts: in a record that is damaged anything may stand.
         stage, key = record.get("stage"), repr((record.get("pid"), record.get("call_id")))
-        task = repr(record.get("task_id"))
         if stage in _JUDGED:
             calls[key] = _judged(record)
             made.append(calls[key])
         elif stage == "call-end" and key in calls:
             calls[key] |= {name: record[name] for name in ("outcome", "duration", "error") if name in record}
         elif stage == "auto-background" and key in calls:
-            tasks[task] = calls[key]
             calls[key]["task_id"] = record.get("task_id")
-        elif stage == "task-end" and task in tasks:
-            ended = tasks[task]
-            ended |= {"outcome": record.get("status")} | {k: record[k] for k in ("duration", "error") if k in record}
-    return made[: -limit - 1 : -1]
+        elif stage == "task-end":
+            end = {"outcome": record.get("status")} | {k: record[k] for k in ("duration", "error") if k in record}
+            ends[repr(record.get("task_id"))] = end
+    newest = made[: -limit - 1 : -1]
+    for row in newest:
+        if "task_id" in row:
+            row.update(ends.get(repr(row["task_id"]), {}))
+    return newest
 
 
 def _judged(record: dict[str, Any]) -> dict[str, Any]:

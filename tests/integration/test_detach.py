@@ -387,7 +387,7 @@ def test_a_ledger_has_a_detached_call_once_with_its_end(tools, tasks, tmp_path):
     records = [json.loads(line) for line in ledger.path.read_text().splitlines()]
     told = [(record["stage"], record.get("call_id"), record["pid"] == os.getpid()) for record in records]
     assert sorted(told, key=str) == sorted([
-        ("call-start", "1", True), ("auto-background", None, True), ("call-end", "1", True), ("task-end", None, False),
+        ("call-start", "1", True), ("auto-background", "1", True), ("call-end", "1", True), ("task-end", None, False),
         ("call-start", "2", True), ("call-end", "2", True),
     ], key=str)  # fmt: skip
     by_stage = {record["stage"]: record for record in records if record.get("call_id") != "2"}

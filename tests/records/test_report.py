@@ -116,7 +116,7 @@ def test_a_start_in_the_background_is_recorded_without_a_threshold_and_followed_
     task_id = executor.start(ToolCall("c1", "fail", {})).task_id
     executor.tasks.wait(task_id, SECONDS)
     executor.shutdown(timeout=SECONDS)
-    assert kept.of("auto-background") == [{"tool": "fail", "task_id": task_id, "threshold": 0.0}]
+    assert kept.of("auto-background") == [{"tool": "fail", "call_id": "c1", "task_id": task_id, "threshold": 0.0}]
     (end,), (over,) = kept.of("call-end"), kept.of("task-end")
     assert end["outcome"] == "backgrounded"
     assert "error" not in end
