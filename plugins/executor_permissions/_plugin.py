@@ -242,8 +242,9 @@ class PermissionPlugin:
         policy = self.policy
         if policy is None:
             return False
-        return self.grants.use(details.grants) and (
-            details.limited is None or self._questions.limits.use(policy.limits, details.limited, details.conversation)
+        limits = self._questions.limits
+        return self.grants.use(
+            details.grants, partial(limits.use, policy.limits, details.limited, details.conversation)
         )
 
     def ask(self, call: ToolCall, decision: Decision, context: Mapping[str, Any] | None = None) -> Verdict:

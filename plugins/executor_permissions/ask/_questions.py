@@ -381,10 +381,8 @@ class Questions:
             return None
         if decision.verdict == "deny":
             return decision
-        used = self._grants.use(view.counted(decision)) and self.limits.use(
-            policy.limits, asked.call.name, asked.conversation
-        )
-        return decision if used else None
+        counts_too = partial(self.limits.use, policy.limits, asked.call.name, asked.conversation)
+        return decision if self._grants.use(view.counted(decision), counts_too) else None
 
 
 def _is_spent(asked: Question, answer: Answer) -> bool:

@@ -232,22 +232,25 @@ class GrantBook:
     def _of_session(self, grant: Grant) -> bool:
         return grant.scope == "session" and grant.session in ("", self.session)
 
-    def use(self, grant_ids: Collection[str]) -> bool:
-        """Count one use of each. Returns False, and counts nothing, when one of them is not in force any more."""
+    def use(self, grant_ids: Collection[str], counts_too: Callable[[], bool] = lambda: True) -> bool:
+        """
+        Count one use of each. Returns False, and counts nothing, when one of them is not in force any more, or where
+        *counts_too* says so, which counts the call elsewhere once these are known to hold.
+        """
         if not grant_ids:
-            return True
+            return counts_too()
         with self._lock:
             self.refresh()
             if not any(grant.id in grant_ids and grant.kept for grant in self._grants):
-                return self._count(grant_ids)
+                return self._count(grant_ids, counts_too)
             with self._file() as stored:  # held while it is looked up and counted: no other process counts meanwhile
                 self._take(stored, self._stamp)
-                holds = self._count(grant_ids)
+                holds = self._count(grant_ids, counts_too)
                 stored[:] = [grant for grant in self._grants if grant.kept]
             return holds
 
-    def _count(self, grant_ids: Collection[str]) -> bool:
-        if not {grant.id for grant in self.all()}.issuperset(grant_ids):
+    def _count(self, grant_ids: Collection[str], counts_too: Callable[[], bool]) -> bool:
+        if not {grant.id for grant in self.all()}.issuperset(grant_ids) or not counts_too():
             return False
         self._grants = tuple(_used(grant) if grant.id in grant_ids else grant for grant in self._grants)
         return True

@@ -172,6 +172,25 @@ def test_an_answer_to_another_question_goes_no_further_than_the_limit(tmp_path):
     assert sorted(allowed for allowed, _ in found) == [False, True]
 
 
+def test_a_question_beyond_a_limit_uses_no_call_of_an_answer_up(tmp_path):
+    """It is looked at again as it is put, in case somebody has answered meanwhile: what did not run is not counted."""
+    answers = iter([("always", {"times": 5}), "no", "no"])
+    policy = {"version": "1.2", "limits": {"t": {"session": 1}}}
+    plugin = PermissionPlugin(
+        policy=policy, project_root=tmp_path, state_dir=tmp_path / "s", channel=lambda _approval: next(answers)
+    )
+    assert runs(plugin, "t", 4) == ["session_whitelist", "session_whitelist", "user_denied", "user_denied"]
+    assert [grant.uses_left for grant in plugin.grants.all()] == [3]
+
+
+def test_a_call_that_a_limit_stops_meanwhile_uses_no_call_of_an_answer_up(make):
+    plugin = make({"t": {"session": 1}}, ("always", {"times": 5}), whitelist={})
+    assert runs(plugin, "t", 1) == ["session_whitelist"]
+    one, other = (plugin.decide(ToolCall(name, "t", {})) for name in "ab")
+    assert [plugin.settle(one), plugin.settle(other)] == [True, False]
+    assert [grant.uses_left for grant in plugin.grants.all()] == [3]
+
+
 def test_calls_at_once_are_never_more_than_the_limit():
     counts, limits = LimitCounts(), [Limit("t", "turn", 50)]
     barrier = threading.Barrier(8)

@@ -85,6 +85,10 @@ class _Counts:
         self.began = None
 
 
+def _reached(about: Iterable[Limit], counts: _Counts) -> Limit | None:
+    return next((limit for limit in about if counts.of.get(limit, 0) >= limit.calls), None)
+
+
 class LimitCounts:
     """
     The calls that have run so far. `_lock` guards the numbers.
@@ -108,7 +112,7 @@ class LimitCounts:
         if not limits:
             return None
         with self._lock:
-            return self._reached(limits, tool, self._of(conversation))
+            return _reached(limits_of(limits, tool), self._of(conversation))
 
     def _of(self, conversation: str | None) -> _Counts:
         counts = self._conversations.setdefault(conversation, _Counts())
@@ -116,18 +120,21 @@ class LimitCounts:
             counts.end("turn")
         return counts
 
-    def _reached(self, limits: Iterable[Limit], tool: str, counts: _Counts) -> Limit | None:
-        return next((one for one in limits_of(limits, tool) if counts.of.get(one, 0) >= one.calls), None)
+    def use(self, limits: Sequence[Limit], tool: str | None, conversation: str | None = None) -> bool:
+        """
+        Count one call of *tool*; of None, which no limit is about, nothing.
 
-    def use(self, limits: Sequence[Limit], tool: str, conversation: str | None = None) -> bool:
-        """Count one call of *tool*. Returns False, and counts nothing, where a limit is reached meanwhile."""
-        if not limits:
+        Returns:
+            False, and nothing is counted, where a limit is reached meanwhile.
+        """
+        about = limits_of(limits, tool) if tool is not None else []
+        if not about:
             return True
         with self._lock:
             counts = self._of(conversation)
-            if self._reached(limits, tool, counts) is not None:
+            if _reached(about, counts) is not None:
                 return False
-            for limit in limits_of(limits, tool):
+            for limit in about:
                 counts.of[limit] = counts.of.get(limit, 0) + 1
             if counts.began is None:
                 counts.began = self._clock()
