@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import queue
+import sys
 import time
 from contextlib import contextmanager
 from functools import partial
@@ -18,11 +19,11 @@ from executor.cli._help import Group
 from executor.cli._people import for_people
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from executor.approval import Approval, Surface
 
-END = "end"  # what wakes a watch whose time is over
+END = "end"  # what wakes a watch whose time, or whose reader's, is over
 
 
 @click.group("approvals", cls=Group)
@@ -250,7 +251,9 @@ def watch_command(app: App, *, as_json: bool, timeout: float | None) -> None:
         if timer is not None:
             timer.daemon = True
             timer.start()
-        if channel is not None and not as_json:
+        if channel is None or as_json:
+            _when_unread(partial(events.put, (END, None)))
+        else:
             app.screen.note("questions of all your processes come here; Ctrl-C ends it")
         try:
             while (event := events.get())[1] is not None:
@@ -259,6 +262,27 @@ def watch_command(app: App, *, as_json: bool, timeout: float | None) -> None:
         finally:
             if timer is not None:
                 timer.cancel()
+
+
+def _when_unread(fn: Callable[[], object]) -> None:
+    """Call *fn* once nobody can read stdout any more: who would answer what is written there has gone."""
+    import select
+    import threading
+
+    if sys.stdout is None or not hasattr(select, "poll"):
+        return
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # it is no file of the system's
+        return
+
+    def wait() -> None:
+        end = select.poll()
+        end.register(descriptor, 0)  # that, and errors, is always told
+        end.poll()
+        fn()
+
+    threading.Thread(target=wait, name="executor-approvals-reader", daemon=True).start()
 
 
 def _show(app: App, surface: Surface, channel: Any, event: str, approval: Approval | None) -> bool:

@@ -181,19 +181,20 @@ def test_a_watch_tells_in_lines_of_json_and_is_somebody_to_ask(process, ask):
         watching.kill()
 
 
-def test_a_watch_that_nobody_reads_ends(process, ask):
+def test_a_watch_that_nobody_reads_ends_before_it_is_asked_something(process, ask):
     ask("ask_1", n=1)
     command = [sys.executable, "-m", "executor", "approvals", "watch", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
         try:
             assert json.loads(watching.stdout.readline())["question"]["id"] == "ask_1"
             watching.stdout.close()
-            Inbox.shared().put(Approval("ask_2", "act", {}), queue.SimpleQueue().put)
             assert watching.wait(SECONDS) == 0, "it would be taken for somebody to ask"
         finally:
             watching.kill()
-    for question in ("ask_1", "ask_2"):
-        assert process("approvals", "answer", question, "no").returncode == 0
+    answers = queue.SimpleQueue()
+    Inbox.shared().put(Approval("ask_2", "act", {}), answers.put)
+    assert answers.get(timeout=SECONDS).word == "no_channel"
+    assert process("approvals", "answer", "ask_1", "no").returncode == 0
 
 
 def test_a_watch_at_a_terminal_asks_there(terminal, ask):
