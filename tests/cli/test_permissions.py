@@ -607,12 +607,29 @@ def test_replay_lists_only_what_would_be_decided_otherwise(run, run_json, ledger
     assert "ls /" in run("permissions", "replay", str(ledger), "--policy", str(draft)).stdout
 
 
-def test_damaged_lines_of_a_ledger_are_left_out_with_a_warning(run, ledger):
+@pytest.mark.parametrize("torn", ["{ torn", "[" * 100_000, '{"stage": "permission-check", "method": ["odd"]}'])
+def test_damaged_lines_of_a_ledger_are_left_out_with_a_warning(run, ledger, torn):
     with ledger.open("a") as file:
-        file.write("{ torn\n")
-    result = run("permissions", "replay", str(ledger))
-    assert (result.exit_code, "1 of " in result.stderr) == (0, True)
+        file.write(f"{torn}\n\n")  # an empty line says nothing
+    for words in (("permissions", "replay", str(ledger)), ("permissions", "log")):
+        result = run(*words)
+        assert (result.exit_code, "1 of " in result.stderr) == (0, True)
     assert run("permissions", "replay", "nowhere.jsonl").exit_code == 2
+
+
+def test_log_goes_on_in_the_file_before_where_the_ledger_is_new(run_json, ledger):
+    whole = ledger.read_text().splitlines(keepends=True)
+    ledger.with_name("calls.jsonl.1").write_text("".join(whole[:-3]))
+    ledger.write_text("".join(whole[-3:]))  # the last call
+    methods = ["whitelist", "blacklist", "no_channel", "yes_option"]
+    assert [record["method"] for record in run_json("permissions", "log")] == methods
+    assert [record["method"] for record in run_json("permissions", "log", "--last", "2")] == methods[-2:]
+
+
+def test_log_shows_no_time_that_there_is_no_date_for(run, ledger):
+    record = {"stage": "permission-check", "tool": "act", "args": {}, "allowed": True, "method": "default"}
+    ledger.write_text("".join(f"{json.dumps({**record, 'ts': ts})}\n" for ts in (1e300, float("nan"))))
+    assert run("permissions", "log").stdout.count("act") == 2
 
 
 # The examination.

@@ -17,6 +17,8 @@ from executor_permissions._replay import replay
 from executor_permissions.store._load import Policy
 
 LONGEST = 120  # characters of arguments
+_DECIDED = ("permission-check", "permission-error")
+_SHAPE = {"stage": str, "tool": str, "allowed": bool, "method": str, "reason": str, "ts": int | float}
 _ASKED = frozenset(  # methods by which a call that the policy asks about came to its end
     {"user_approved", "user_denied", "user_comment", "turn_suspension", "idle_suspension", "allow_all"}
     | {"timeout", "no_channel", "yes_option"}
@@ -38,8 +40,11 @@ def log_command(app: App, *, as_json: bool, last: int) -> None:
     config = app.config
     if config.ledger is None:
         raise CliError(f'no ledger is kept: write ledger = "calls.jsonl" into the first line of {config.path}')
-    wanted = ("permission-check", "permission-error")
-    records = [record for record in _records(app, config.ledger) if record.get("stage") in wanted][-last:]
+    records: list[dict[str, Any]] = []
+    for path in (config.ledger, Path(f"{config.ledger}.1")):  # the file before, where this one is new
+        if len(records) < last and (path == config.ledger or path.exists()):
+            records = [each for each in _records(app, path) if each.get("stage") in _DECIDED] + records
+    records = records[-last:]
     if as_json:
         app.screen.json(records)
         return
@@ -58,7 +63,15 @@ def _given(arguments: object) -> str:
 
 
 def _when(seconds: object) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if isinstance(seconds, int | float) else ""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if isinstance(seconds, int | float) else ""
+    except (OverflowError, ValueError, OSError):  # no time that there is a date for
+        return ""
+
+
+def _is_record(value: object) -> bool:
+    """Whether what is known of records has its kind in this one."""
+    return isinstance(value, dict) and all(isinstance(value[k], kind) for k, kind in _SHAPE.items() if k in value)
 
 
 def _records(app: App, path: Path) -> list[dict[str, Any]]:
@@ -73,9 +86,9 @@ def _records(app: App, path: Path) -> list[dict[str, Any]]:
     for line in lines:
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
-        if isinstance(record, dict):
+        if _is_record(record):
             records.append(record)
         else:
             damaged += 1
