@@ -8,6 +8,7 @@ import pickle
 import stat
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -333,3 +334,24 @@ def test_a_secret_argument_that_an_error_or_a_reason_repeats_is_in_no_record(arg
         assert sum("is wrong" in str(record) for record in records) == 3
         assert sum("asked for" in str(record) for record in records) == 3
         assert "hunter2" not in str(records)
+
+
+def test_what_a_person_has_edited_in_is_in_no_record_either():
+    class Editing:
+        def check_permission(self, name, args, context, call_id):
+            edited = {"was_edited": True, "modified_args": {"password": "s3same-open"}}
+            return True, {"reason": "edited", "method": "user_approved", **edited}
+
+    def fail(args):
+        raise ValueError(f"{args['password']} is wrong")
+
+    ledger = TokenLedger()
+    with ToolExecutor(ledger) as executor:
+        executor.set_permission_plugin(Editing())
+        executor.register("fail", fail, schema={"type": "object"})
+        done = threading.Event()
+        executor.set_task_done_callback(lambda *_: done.set())  # after it was recorded
+        assert "s3same-open" in executor.execute("fail", {"password": "other"})[1]["error"]
+        executor.start(ToolCall("2", "fail", {"password": "other"}))
+        assert done.wait(30)
+    assert [record["error"] for record in ledger.records if "error" in record] == ["*** is wrong"] * 2

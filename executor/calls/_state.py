@@ -231,7 +231,7 @@ class CallState:
     Attributes:
         id: The call's id.
         name: The tool's name as it was asked for.
-        arguments: As they were asked for; what the tool gets is a checked copy.
+        arguments, changed: As asked for, and what a gate has put in their place or None; the tool gets a checked copy.
         host: The executor that runs it; None for a bare `Runner`.
         parent: The call that it is made in, or None.
         depth: How many calls it is nested in.
@@ -243,9 +243,8 @@ class CallState:
         secrets: What a person has told its tool alone.
         permission: The ``_permission`` entry of its result, once the gate has allowed it.
         confine: The profile of the box that it is to run in, once the gate has allowed it; None for no box.
-        deadline: Monotonic time at which it is given up, or None.
+        deadline, reached: Monotonic time at which it is given up, and the last progress, or None.
         clock: Whether its time stands still, once a person was asked something in it.
-        reached: The last progress, or None.
         waits: For a person, what it waits for, under itself; and what calls wait for that it makes, under those. None
             until there is something.
         notes: What the ledger's records of it carry beside.
@@ -264,6 +263,7 @@ class CallState:
 
     tool: Tool = None  # type: ignore[assignment]  # set by the first stage; nothing of the tool runs before
     plugin_name = "local"
+    changed: dict[str, Any] | None = None
     context: Mapping[str, Any] | None = None
     secrets: tuple[str, ...] = ()
     permission: Mapping[str, Any] | None = None

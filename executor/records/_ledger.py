@@ -227,13 +227,13 @@ class Recording:
         self.required = bool(getattr(ledger, "required", False))
         self._warned = False
 
-    def __call__(self, stage: str, payload: dict[str, Any], arguments: Any = None) -> None:
-        """Record an event of the call with these *arguments*, where they are not in the payload."""
+    def __call__(self, stage: str, payload: dict[str, Any], *arguments: Any) -> None:
+        """Record an event of the call with these *arguments*, and those in the payload, which it may repeat."""
         try:
-            given = payload.get("args", arguments)
             for key in ("error", "reason"):
-                if isinstance(payload.get(key), str):
-                    payload[key] = without_hidden(payload[key], given)
+                for given in (payload.get("args"), *arguments):
+                    if isinstance(payload.get(key), str):
+                        payload[key] = without_hidden(payload[key], given)
             self.ledger.record(stage, payload if self._masks else _masked(payload))
         except BaseException as error:
             # A call is refused before it starts; what has happened is reported however the record fares.

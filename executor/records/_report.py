@@ -97,13 +97,13 @@ class Reports:
             outcome = str(status_of(ended))
         told = {"tool": call.name, "call_id": call.id, "outcome": outcome, "duration": time.monotonic() - began}
         error = outcome_of(ended, call)[1].get("error") if error_of(ended) is not None else None
-        record("call-end", {**told, **_given(error), **call.notes}, call.arguments)
+        record("call-end", {**told, **_given(error), **call.notes}, call.arguments, call.changed)
 
     def task_ended(self, call: CallState, info: TaskInfo) -> None:
         """The background task that *call* became has its final state."""
         if self.record is not None:
             told = {"tool": info.tool_name, "task_id": info.id, "status": str(info.status), "duration": info.duration}
-            self.record("task-end", {**told, **_given(info.error), **call.notes}, call.arguments)
+            self.record("task-end", {**told, **_given(info.error), **call.notes}, call.arguments, call.changed)
         if self._registry is not None:
             self._registry.hooks.task_done(info)
         callback = self._task_done

@@ -110,7 +110,7 @@ class _Round:
     def close(self) -> _Round | None:
         """The next round, about the changed arguments; None when the call may run."""
         if self._changed is not None:
-            self.prepared.arguments = self._changed
+            self.prepared.arguments = self.prepared.call.changed = self._changed
             return _Round(self.prepared, self._validate, edited=True, answered=self._answered)
         if self._info is not None:
             self.prepared.call.permission = {**self._info, "was_edited": True} if self._edited else self._info
