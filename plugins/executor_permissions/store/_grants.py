@@ -205,7 +205,8 @@ class GrantBook:
     def add(self, *grants: Grant) -> None:
         """Put grants in force; lasting ones are in the file before this returns."""
         with self._lock:
-            self._grants = (*self._grants, *(grant for grant in grants if not grant.kept))
+            held, now = (*self._grants, *(grant for grant in grants if not grant.kept)), self._clock()
+            self._grants = tuple(grant for grant in held if grant.kept or not _is_over(grant, now))
             if any(grant.kept for grant in grants):
                 with self._file() as stored:
                     stored.extend(grant for grant in grants if grant.kept)
@@ -269,10 +270,9 @@ class GrantBook:
                 return
             self._missing = first_missing(self._path)
         stamp = stamp_of(self._file_name)
-        if stamp == self._stamp:
-            return
-        with self._lock:
-            self._take(self._read(), stamp)
+        if stamp != self._stamp:
+            with self._lock:
+                self._take(self._read(), stamp)
 
     def _take(self, stored: Iterable[Grant], stamp: tuple[int, int, int] | None) -> None:
         """What is in the file is what holds, whoever wrote it."""

@@ -95,6 +95,16 @@ def test_grants_end_by_time_and_number(book):
     assert [item.id for item in one.about("t", None)] == ["c", "d"]
 
 
+def test_grants_of_this_process_that_have_ended_are_let_go(book):
+    one = book()
+    for number in range(50):
+        one.add(grant(f"timed {number}", expires=book.now[0] + 1), grant(f"counted {number}", uses_left=1))
+        assert one.use([f"counted {number}"])
+        book.now[0] += 2
+    one.add(grant("last"))
+    assert [item.id for item in one._grants] == ["last"]
+
+
 def test_grants_are_for_their_tool_agent_and_project(book):
     one = book()
     one.add(
