@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from executor.approval import visible
 from executor.systempath import system_path
+from executor_console._question import notice
 
 if TYPE_CHECKING:
     from executor.approval import Approval
@@ -34,7 +35,7 @@ class Notifier:
             return
         self._last = now
         title = f"{visible(approval.tool, _LONGEST)} waits for you"
-        body = html.escape(visible(approval.reason, _LONGEST))  # some desktops read markup in it
+        body = html.escape(visible(notice(approval), _LONGEST))  # some desktops read markup in it
         words = (self._program, "--app-name=toolexec", "--", title, body)
         quiet = asyncio.subprocess.DEVNULL
         with contextlib.suppress(OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from executor.approval import Answer, read_answer
+from executor.approval import Answer, mask, read_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ def told(approval: Approval, since: float) -> dict[str, Any]:
         "tool": approval.tool,
         "arguments": dict(approval.arguments),
         "reason": approval.reason,
+        "notice": notice(approval),
         "parts": list(approval.parts),
         "text": approval.text,
         "offered_rule": approval.offered_rule,
@@ -42,6 +43,11 @@ def told(approval: Approval, since: float) -> dict[str, Any]:
         "left": None if approval.deadline is None else max(0.0, approval.deadline - now),
         "age": max(0.0, now - since),
     }
+
+
+def notice(approval: Approval) -> str:
+    """Why it is asked, for a notification: without secrets, since desktops keep those, and other users see programs."""
+    return str(mask(approval.reason))
 
 
 def answer_in(body: Mapping[str, Any], approval: Approval) -> Answer:

@@ -98,7 +98,7 @@ function present() {
 
 function tell(question) {
   if (!document.hidden || !permitted()) return;
-  const made = new Notification(`${visible(question.tool)} waits for you`, { body: visible(question.reason), tag: "toolexec", icon: "/icon.svg" });
+  const made = new Notification(`${visible(question.tool)} waits for you`, { body: visible(question.notice), tag: "toolexec", icon: "/icon.svg" });
   made.onclick = () => [window.focus(), made.close()];
 }
 

@@ -135,9 +135,9 @@ def test_a_hidden_page_tells_its_user(scene, own_folders):
     _, assistant, page = scene
     page.evaluate(scripts.PERMIT_NOTIFICATIONS)
     page.evaluate(scripts.HIDE)
-    assistant.call("1", "act", {"a": 1})
-    ready(card_of(page, "act"))
-    assert page.evaluate("window.told") == [["act waits for you", "no rule is about act"]]
+    assistant.call("1", "runCommand", {"command": "curl -u me:Open.Sesame x.com"})
+    ready(card_of(page, "runCommand"))
+    assert page.evaluate("window.told") == [["runCommand waits for you", "curl -u me:*** x.com: no rule allows it"]]
 
 
 def test_notify_send_tells_where_the_page_may_not(project, started, own_folders, assistant, opened):
@@ -152,8 +152,9 @@ def test_notify_send_tells_where_the_page_may_not(project, started, own_folders,
     with page.expect_response("**/api/presence"):
         page.evaluate(scripts.HIDE)
     asker = assistant()
-    asker.call("1", "act", {"a": 1})
-    assert (folder / "told").read_text() == "--app-name=toolexec|--|act waits for you|no rule is about act|"
+    asker.call("1", "runCommand", {"command": "curl -u me:Open.Sesame x.com"})
+    said = "runCommand waits for you|curl -u me:*** x.com: no rule allows it|"
+    assert (folder / "told").read_text() == f"--app-name=toolexec|--|{said}"
 
 
 def test_no_program_of_the_project_tells_of_a_question(project, monkeypatch):
