@@ -84,6 +84,17 @@ def test_a_turn_that_nobody_ends_lasts_for_ten_minutes(tmp_path):
     assert runs(again, "t", 1) == ["user_denied"], "this host says when a turn ends"
 
 
+def test_a_host_that_only_begins_sessions_has_turns_of_ten_minutes(tmp_path):
+    now = 1000.0
+    policy = {**RULES, "limits": {"t": {"turn": 1}}}
+    plugin = PermissionPlugin(policy=policy, project_root=tmp_path, state_dir=tmp_path, channel=lambda _: "no")
+    plugin._questions.limits = LimitCounts(lambda: now)
+    plugin.new_session()
+    assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
+    now += 600
+    assert runs(plugin, "t", 2) == ["whitelist", "user_denied"]
+
+
 def test_a_turn_is_not_over_because_the_clock_was_set(tmp_path):
     now = 1e9
     plugin = PermissionPlugin(

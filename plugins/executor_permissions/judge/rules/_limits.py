@@ -143,7 +143,7 @@ class LimitCounts:
     def end(self, *scopes: LimitScope, conversation: str | None = None) -> None:
         """Begin to count anew for limits of *scopes*, in every conversation unless one is named."""
         with self._lock:
-            self._turns_are_told = True
+            self._turns_are_told = self._turns_are_told or "session" not in scopes  # a new one says nothing of turns
             for name, counts in self._conversations.items():
                 if conversation in (None, name):
                     counts.end(*scopes)
