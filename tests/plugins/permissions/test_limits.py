@@ -202,6 +202,17 @@ def test_a_call_that_a_limit_stops_meanwhile_uses_no_call_of_an_answer_up(make):
     assert [grant.uses_left for grant in plugin.grants.all()] == [3]
 
 
+def test_of_a_conversation_without_counts_nothing_is_kept():
+    counts, limits = LimitCounts(), [Limit("t", "turn", 1), Limit("u", "session", 1)]
+    for number in range(5):
+        assert counts.use(limits, "t", f"turn {number}")
+        assert counts.reached(limits, "u", f"asked {number}") is None
+    assert counts.use(limits, "u", "session")
+    counts.end("turn")
+    assert list(counts._conversations) == ["session"]
+    assert counts.reached(limits, "u", "session") == limits[1]
+
+
 def test_calls_at_once_are_never_more_than_the_limit():
     counts, limits = LimitCounts(), [Limit("t", "turn", 50)]
     barrier = threading.Barrier(8)

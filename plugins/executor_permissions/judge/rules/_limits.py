@@ -147,3 +147,4 @@ class LimitCounts:
             for name, counts in self._conversations.items():
                 if conversation in (None, name):
                     counts.end(*scopes)
+            self._conversations = {name: counts for name, counts in self._conversations.items() if counts.of}
