@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,19 @@ from executor_permissions._plugin import PermissionPlugin
 from executor_permissions._replay import replay
 from executor_permissions.store._load import Policy
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 LONGEST = 120  # characters of arguments
 _DECIDED = ("permission-check", "permission-error")
-_SHAPE = {"stage": str, "tool": str, "allowed": bool, "method": str, "reason": str, "ts": int | float}
+_SHAPE: Mapping[str, type | tuple[type, ...]] = {
+    "stage": str,
+    "tool": str,
+    "allowed": bool,
+    "method": str,
+    "reason": str,
+    "ts": (int, float),
+}
 _ASKED = frozenset(  # methods by which a call that the policy asks about came to its end
     {"user_approved", "user_denied", "user_comment", "turn_suspension", "idle_suspension", "allow_all"}
     | {"timeout", "no_channel", "yes_option"}
