@@ -6,10 +6,12 @@ import json
 import math
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 from executor._written_out import is_endless
 from executor.errors import InvalidArgumentsError
+
+T = TypeVar("T")
 
 MAX_DEPTH = 100  # deeper than anything people write, shallower than any parser's or validator's own recursion limit
 
@@ -150,15 +152,15 @@ def copy_json(value: Any) -> Any:
     return _copy(value, ())
 
 
-def snapshot(value: Any) -> Any:
+def snapshot(value: T) -> T:
     """
     *value* with its objects and lists copied, to which nobody else writes; what is in them is what it was.
 
     Types stay, which callers in this process rely on: of those that are not Python's own nothing is copied.
     """
     try:
-        return _parts(value)
-    except BaseException:  # noqa: BLE001 -- too deep; or it raises when it is read, as some do that a thread still fills
+        return cast("T", _parts(value))
+    except Exception:  # noqa: BLE001 -- too deep; or a class of somebody's own, which raises when it is read
         return value
 
 

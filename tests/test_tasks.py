@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import queue
 import random
 import threading
 import time
@@ -487,3 +489,34 @@ def test_what_a_task_came_to_has_the_types_that_its_tool_gave_it(tasks, said):
         for told in (tasks.result(task_id)[1], tasks.tool_result(task_id).value):
             assert told == [said]
             assert type(told[0]) is type(said)
+
+
+def test_what_a_task_came_to_is_of_one_moment_though_its_tool_still_fills_it(tasks):
+    class Filled:
+        """Whoever looks at it has the tool go on, as a thread of it would in between."""
+
+        def __deepcopy__(self, memo):
+            raise AssertionError("what is in a result is not copied")
+
+        def __str__(self):
+            said["lines"].append("too late")
+            said["more"] = "too late"
+            return "looked at"
+
+    said = {"filled": Filled(), "lines": ["in time"]}
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("says", lambda args: said)
+        task_id = executor.start(ToolCall("1", "says")).task_id
+        tasks.wait(task_id, SECONDS)
+        result = tasks.tool_result(task_id)
+    assert json.loads(result.content) == {"filled": "looked at", "lines": ["in time"]}
+    assert result.value == {"filled": said["filled"], "lines": ["in time"]}
+
+
+def test_who_is_told_of_an_end_has_a_result_to_write_to_that_nobody_else_has(tasks):
+    told = queue.SimpleQueue()
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register("says", lambda args: {"lines": [1]})
+        task_id = executor.start(ToolCall("1", "says"), on_done=told.put).task_id
+        told.get(timeout=SECONDS).value["lines"].append(2)
+        assert tasks.tool_result(task_id).value == {"lines": [1]}

@@ -7,10 +7,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
+from executor.calls._answer import apart
 from executor.calls._content import MAX_CONTENT, READER, bounded, surely_fits
 from executor.calls._outcome import describe
 from executor.errors import CapacityError, ExecutorUnavailableError, ToolCancelledError
-from executor.run._ended import HandedOver, outcome_of, result_in_any_case, status_of
+from executor.run._ended import HandedOver, outcome_of, result_in_any_case, settled, status_of
 from executor.run._limits import text
 from executor.threads._loop import UNLOADABLE
 
@@ -202,7 +203,7 @@ class HandOver:
         tasks, call = self._tasks(), work.call
         call.teller = threading.get_ident()
         abandoned = work.abandoned
-        ended, result = result_in_any_case(ended, call, self.bounded, task_id)
+        ended, result = result_in_any_case(settled(ended), call, self.bounded, task_id)
         info = tasks.finish(
             task_id,
             status_of(ended),
@@ -215,7 +216,7 @@ class HandOver:
             tasks.came_back(task_id)  # in between
         if info is not None:
             if options.on_done is not None:
-                notify_done(options.on_done, result)
+                notify_done(options.on_done, apart(result))
             self._ended(call, info)
 
     def holds(self, content: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from executor._json import snapshot
 from executor.calls import _outcome
 from executor.calls._answer import answer
 from executor.calls._kinds import kind_of, state_of
@@ -63,6 +64,16 @@ class HandedOver:
             "threshold_seconds": self.threshold,
             "message": f"Task exceeded {self.threshold:g}s threshold, continuing in background. {then}",
         }
+
+
+def settled(ended: Ended) -> Ended:
+    """The same, whatever becomes of the object that a tool has returned: all that is made of it is of one moment."""
+    if type(ended) is not RunResult:
+        return ended
+    try:
+        return replace(ended, structured=snapshot(ended.structured))
+    except BaseException:  # noqa: BLE001 -- it ends whoever looks at it: see `result_in_any_case`
+        return ended
 
 
 def error_of(ended: Ended) -> BaseException | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from executor._json import as_data, as_text, to_text
 from executor.calls._answer import answer
 from executor.calls._kinds import kind_of_task
-from executor.tasks._live import fixed
 from executor.values import ResultKind, blocks_of
 from executor.values._blocks import BLOCKS, dicts_of, returned_blocks
 
@@ -33,12 +32,6 @@ class Stored(NamedTuple):
     def is_whole(self) -> bool:
         """Whether nobody has made its content short enough for a model."""
         return self.more is None or _read(self.more).get("whole") is True
-
-
-def parted(stored: Stored, result: ToolResult | None) -> tuple[Stored, ToolResult | None]:
-    """What a task came to, for somebody who may write to it."""
-    outcome, result = fixed(stored.outcome, result)
-    return stored._replace(outcome=outcome), result
 
 
 def encode(value: Any) -> str:

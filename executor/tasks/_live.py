@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from executor._json import snapshot
 from executor._log import warn
-from executor.calls._answer import apart
 from executor.values import TaskInfo, TaskStatus
 
 if TYPE_CHECKING:
@@ -107,11 +105,6 @@ class LiveTask:
             conversation=self.conversation,
             waiting_for=self.waits() if self.waits is not None and not status.final else None,
         )
-
-
-def fixed(outcome: Outcome, result: ToolResult | None) -> tuple[Outcome, ToolResult | None]:
-    """What a task came to, as copies: a tool, or who was told, may go on with what it has in hand."""
-    return (outcome[0], snapshot(outcome[1])), apart(result) if result is not None else None
 
 
 def notify(fn: Callable[[TaskInfo], object], info: TaskInfo) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor._deprecated import warn_deprecated
+from executor._json import snapshot
+from executor.calls._answer import apart
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded, encoded
 from executor.errors import ExecutorUnavailableError, TaskNotFoundError, ToolExecutorError
-from executor.tasks._answers import Stored, parted, restore, whole_content
+from executor.tasks._answers import Stored, restore, whole_content
 from executor.tasks._input import Input
 from executor.tasks._live import merged
 from executor.tasks._rows import text
@@ -152,7 +154,7 @@ class TaskManager(Input):
             TaskNotFoundError: No such task.
             ToolExecutorError: It has not ended; `wait` for it.
         """
-        return self._ended(task_id)[1].outcome
+        return snapshot(self._ended(task_id)[1].outcome)
 
     def tool_result(self, task_id: str, max_content: int | None = None) -> ToolResult:
         """
@@ -170,10 +172,9 @@ class TaskManager(Input):
         if max_content is not None and max_content < LEAST_CONTENT:
             raise ValueError(f"max_content is {max_content!r}, not a number of bytes from {LEAST_CONTENT} on")
         info, stored, made = self._ended(task_id)
-        if made is None:
-            made = restore(info, stored)
-            if max_content is None and stored.is_whole:
-                max_content = MAX_CONTENT
+        if made is None and max_content is None and stored.is_whole:
+            max_content = MAX_CONTENT
+        made = apart(restore(info, stored) if made is None else made)
         if max_content is None or len(encoded(made.content)) <= max_content:
             return made
         content = bounded(whole_content(made), max_content, partial(self._save, info), self._table.has_reader)
@@ -195,16 +196,15 @@ class TaskManager(Input):
     def _ended(self, task_id: str) -> tuple[TaskInfo, Stored, ToolResult | None]:
         """A task that has ended, what it came to, and the result if it was made here."""
         with self._table.lock:
-            task = self._table.tasks.get(task_id)
-            if task is not None:
+            if (task := self._table.tasks.get(task_id)) is not None:
                 info, outcome, made = task.info(), task.outcome, task.result
                 stored = Stored(outcome, None) if outcome is not None else None
         if task is None:
-            info = self._elsewhere(task_id).get(task_id)  # which also looks whether its owner is there
-            stored, made = self._elsewhere(task_id).outcome(task_id), None
+            made, info = None, self._elsewhere(task_id).get(task_id)  # which also looks whether its owner is there
+            stored = self._elsewhere(task_id).outcome(task_id)
         if stored is None:
             raise ToolExecutorError(f"The task {task_id} is {info.status}: wait for it before asking for its result")
-        return info, *parted(stored, made)
+        return info, stored, made
 
     def read_result(
         self, result_id: str, offset: int = 0, limit: int | None = None, *, conversation: str | None = None

@@ -18,7 +18,7 @@ from executor._random import token_hex
 from executor.calls._content import READER
 from executor.errors import CapacityError, TaskNotFoundError
 from executor.tasks._delivery import Delivery, Forgettable, Tasks
-from executor.tasks._live import LiveTask, Progress, fixed, notify
+from executor.tasks._live import LiveTask, Progress, notify
 from executor.tasks._results import MemoryResults, StoredResults
 from executor.tasks._spool import CAP, MemorySpool
 from executor.tasks._terminals import Terminals
@@ -273,7 +273,6 @@ class TaskTable(Delivery):
             task.abandoned = abandoned
             task.progress = task.reached() if task.reached is not None else None
         task.spool.finish()
-        outcome, result = fixed(outcome, result)
         info = task.info(status, outcome)
         try:
             stands = self.durable.finish(info, outcome, result) if self.durable is not None else None
