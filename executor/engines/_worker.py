@@ -22,12 +22,12 @@ from executor.engines._plugins import difference, plugin_set
 from executor.engines._wire import INLINE, WHOLE, Order, Record, Setup, sent_progress
 from executor.errors import ExecutionError, ToolExecutorError
 from executor.registry._registry import PluginRegistry
-from executor.run._ended import outcome_of, result_of, status_of
-from executor.tasks._answers import encode, encode_more
+from executor.run._ended import outcome_of, result_of, settled, status_of
 from executor.tasks._files import FileSpool, OutputFolder
 from executor.tasks._manager import TaskManager
 from executor.tasks._owners import OwnerLock
 from executor.tasks._recovery import end_orphans
+from executor.tasks._rows import End
 from executor.threads._workers import Workers
 from executor.values import TaskStatus, Tool, ToolCall
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from distributed import Worker
 
     from executor.calls._state import CallState
-    from executor.run._ended import Ended
     from executor.tasks._spool import Groups
     from executor.tools._make import Registered
 
@@ -238,12 +237,12 @@ class Side:
         if running.stopped is not None:
             call.source.cancel(running.stopped)
         try:
-            ended: Ended = made.executor._carry_out(call, order.timeout)  # noqa: SLF001 -- as above
+            ended = settled(made.executor._carry_out(call, order.timeout))  # noqa: SLF001 -- as above
         finally:
             with self._lock:
                 made.calls -= 1
-        more = encode_more(result_of(ended, call), whole=True)  # where it is read, it is made short enough
-        return self._record(running, status_of(ended), outcome_of(ended, call), more, began)
+        end = End.of(outcome_of(ended, call), result_of(ended, call), whole=True)  # made short enough where it is read
+        return self._record(running, status_of(ended), end, began)
 
     def _made(self, digest: str) -> Made:
         with self._making:
@@ -269,14 +268,14 @@ class Side:
             each.executor.shutdown(wait=False)
         return made
 
-    def _record(self, running: Running, status: TaskStatus, outcome: Any, more: str | None, began: float) -> str:
+    def _record(self, running: Running, status: TaskStatus, end: End, began: float) -> str:
         running.spool.finish()
         size = running.spool.size
         record: Record = {
             "status": str(status),
-            "success": outcome[0],
-            "value": encode(outcome[1]),
-            "more": more,
+            "success": end.success,
+            "value": end.value,
+            "more": end.more,
             "size": size,
             "output": "" if size == 0 else running.spool.read(0)[0] if size <= WHOLE else None,
             "progress": running.progress,
@@ -390,6 +389,6 @@ def _piece(spool: FileSpool, offset: int, limit: int) -> dict[str, Any]:
     return {"text": text, "next": end, "gone": gone}
 
 
-def _failed(error: BaseException) -> tuple[TaskStatus, Any, str | None]:
+def _failed(error: BaseException) -> tuple[TaskStatus, End]:
     warn(f"A call could not be carried out here: {error!r}", error=error)
-    return TaskStatus.FAILED, failure(error), None
+    return TaskStatus.FAILED, End.of(failure(error), None)

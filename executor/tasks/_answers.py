@@ -47,8 +47,8 @@ def _in_json(value: Any) -> Any:
     return value.to_dict() if isinstance(value, BLOCKS) else as_data(value)
 
 
-def encode_more(result: ToolResult, *, whole: bool = False) -> str:
-    """What `restore` needs beside the outcome to make *result* again. *whole*: see `Stored.is_whole`."""
+def encode_more(result: ToolResult, value: str, *, whole: bool = False) -> str:
+    """What `restore` needs beside the outcome, as `encode` has its *value*. *whole*: see `Stored.is_whole`."""
     more: dict[str, Any] = {"kind": str(result.kind)}
     if whole:
         more["whole"] = True
@@ -57,7 +57,7 @@ def encode_more(result: ToolResult, *, whole: bool = False) -> str:
     if result.blocks:
         shapes = dicts_of(result.blocks)
         more["blocks"] = True if returned_blocks(result.value) is not None or result.value == shapes else shapes
-    if result.content != whole_content(result):
+    if result.content != whole_content(replace(result, value=json.loads(value))):  # which may be no more than a text
         more["content"] = result.content
     return json.dumps(more, default=as_text)
 

@@ -128,8 +128,10 @@ class End(NamedTuple):
     more: str | None
 
     @classmethod
-    def of(cls, outcome: Outcome, result: ToolResult | None) -> End:
-        return cls(outcome[0], encode(outcome[1]), encode_more(result) if result is not None else None)
+    def of(cls, outcome: Outcome, result: ToolResult | None, *, whole: bool = False) -> End:
+        """It, of what a call came to and its result, if somebody has made one; *whole*: see `Stored.is_whole`."""
+        value = encode(outcome[1])
+        return cls(outcome[0], value, encode_more(result, value, whole=whole) if result is not None else None)
 
 
 @dataclass(frozen=True, slots=True)

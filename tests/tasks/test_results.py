@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from executor import TaskStatus, ToolCall, ToolExecutor
+from executor.calls import _outcome
 from executor.calls._answer import answer
 from executor.calls._content import LEAST_CONTENT, MAX_CONTENT, bounded
 from executor.calls._kinds import STATUSES
@@ -94,6 +95,20 @@ def test_the_result_of_a_task_is_that_of_the_call_here_and_in_another_process(tm
         in_json = str if name == "an image in a value" else Image.to_dict
         assert read.value == json.loads(json.dumps(given.value, default=in_json))
     assert other.tool_result(task_id) == read
+    other.close()
+
+
+@pytest.mark.parametrize("value", [b"\xff\x00", range(3), {(1, 2): 3}, 1j], ids=repr)
+@pytest.mark.parametrize("permission", [None, ALLOWED], ids=["unasked", "allowed"])
+def test_a_model_reads_the_same_of_what_json_can_hold_a_text_of_only(tmp_path, value, permission):
+    outcome = _outcome.success(value, None, permission)
+    given = answer("call 1", outcome, ResultKind.OK, permission=permission)
+    tasks = TaskManager.open(tmp_path)
+    task_id = enter(tasks)
+    finish(tasks, task_id, given)
+    tasks.close()
+    other = TaskManager.open(tmp_path)
+    assert other.tool_result(task_id).content == given.content
     other.close()
 
 
