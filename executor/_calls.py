@@ -238,7 +238,11 @@ class Calls:
         """
         on_done = done_callback(on_done, self._duration)
         state = self._asked_for(call, on_output, on_progress, context)
-        ended = self._way.block(state, Options(seconds(timeout), background=True, on_done=on_done))
+        return self._started(state, Options(seconds(timeout), background=True, on_done=on_done))
+
+    def _started(self, state: CallState, options: Options) -> ToolResult:
+        """What `start` returns. Raises what it raises."""
+        ended = self._way.block(state, options)
         error = error_of(ended)
         if error is None:
             return result_of(ended, state, self._hand_over.bounded)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from executor._several import SeveralCalls
-from executor.errors import ExecutorUnavailableError
 from executor.run._beyond import leave_call
 from executor.run._ended import HandedOver
 from executor.run._limits import able, seconds
@@ -60,7 +59,8 @@ class Detaching(SeveralCalls):
         Raises:
             ToolError: It cannot, or may not, run.
             ExecutionError: Another process cannot find the tool's function or plugin; the message says what to do.
-                Tasks are kept in memory only. The process died before it had started the call.
+                Tasks are kept in memory only. The process died before it had started the call
+                (`ToolInterruptedError`: while it did).
             ExecutorUnavailableError: The task cannot be stored.
         """
         if self._hand_over.cluster is not None:
@@ -88,13 +88,16 @@ class Detaching(SeveralCalls):
     def _leave_to_engine(self, call: ToolCall, timeout: float | None, context: Mapping[str, Any] | None) -> str:
         """`detach` where there is a cluster: the call is there, and this process has no more to do with it."""
         assert self._hand_over.cluster is not None
-        result = self.start(call, timeout, context=context)
-        task_id = result.task_id or ""
-        if result.value.get("durable") is False:
-            self.tasks.cancel(task_id)
-            raise ExecutorUnavailableError("Nothing can be left to a cluster: the task store cannot be written")
+        task_id = self._start_stored(call, timeout, context)
         self._hand_over.cluster.leave(task_id)
         return task_id
+
+    def _start_stored(
+        self, call: ToolCall, timeout: float | None = None, context: Mapping[str, Any] | None = None
+    ) -> str:
+        """`start` it, if its task can be stored, where others find it. Returns the id."""
+        options = Options(seconds(timeout), background=True, stored=True)
+        return self._started(self._asked_for(call, context=context), options).task_id or ""
 
     def _on_engine(
         self, make: Callable[..., Any], engine: DaskEngine | None, pool: Executor | None, threads: Threads

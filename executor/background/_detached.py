@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from executor.calls._state import MARK
-from executor.errors import ExecutionError
+from executor.errors import ExecutionError, ToolInterruptedError
 from executor.interpreter import WITHOUT, interpreter
 from executor.tasks._manager import TaskManager, engine_of
 from executor.tools._frames import read, write
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from executor.values._profile import Profile
 
 START = 30.0  # seconds for the runner to load its plugins and start the task
+STARTING = ("starting", None)  # said by the runner before the call begins; its answer is ("answer", …)
 SHOWN = 800  # characters of what a runner wrote to stderr before it died
 # Modules are found where this process finds them: "-m" would let whatever lies in the working folder take their place.
 # The second process belongs to nobody who would have to wait for it; the first one ends at once.
@@ -274,23 +275,27 @@ def _started(python: str, order: Order) -> str | BaseException:
         timer.daemon = True
         timer.start()
         try:
-            frame = _answer_of(process, order)
+            said = _said_by(process, order)
         finally:
             timer.cancel()
             timer.join()
-        if frame is not None:
-            return frame[1]  # type: ignore[no-any-return]  # a frame's parts are what `run` sends
+        if said and said[-1] != STARTING:
+            return said[-1][1]  # type: ignore[no-any-return]  # a frame's parts are what `run` sends
         errors.seek(0)
-        said = errors.read().decode("utf-8", "replace").strip()[-SHOWN:]
-    last = f": {said}" if said else ""
-    return ExecutionError(
-        f"The process that was to run {order.call.name} ended, or took more than {START:g} s, before it had started "
-        f"it{last}",
-        tool_id=order.call.name,
-    )
+        last = errors.read().decode("utf-8", "replace").strip()[-SHOWN:]
+    ended = f"The process that was to run {order.call.name} ended, or took more than {START:g} s,"
+    words = f": {last}" if last else ""
+    if said:
+        return ToolInterruptedError(
+            f"{ended} while it started it, which may have had effects: it is among the tasks if it was stored{words}",
+            tool_id=order.call.name,
+        )
+    return ExecutionError(f"{ended} before it had started it{words}", tool_id=order.call.name)
 
 
-def _answer_of(process: subprocess.Popen[bytes], order: Order) -> Any:
+def _said_by(process: subprocess.Popen[bytes], order: Order) -> list[Any]:
+    """The frames of the runner, up to its answer if there is one."""
+    said: list[Any] = []
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout, contextlib.suppress(OSError):  # it has ended before it has read all: there is no answer
@@ -300,7 +305,11 @@ def _answer_of(process: subprocess.Popen[bytes], order: Order) -> Any:
             process.wait()  # the first process
         else:
             process.returncode = 0  # it is not ours any more: nothing waits for it, or warns that it still runs
-        return read(process.stdout)
+        while (frame := read(process.stdout)) is not None:
+            said.append(frame)
+            if frame != STARTING:
+                break
+    return said
 
 
 def _apart() -> dict[str, Any]:

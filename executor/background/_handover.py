@@ -136,13 +136,19 @@ class HandOver:
 
         Raises:
             CapacityError: There are too many tasks.
+            ExecutorUnavailableError: It is to begin only if it is stored, and the store is away.
             ToolError: The call was stopped before it began.
         """
-        remote = self._place(work, prepared, options)
+        remote, tasks = self._place(work, prepared, options), self._tasks()
         task_id = self._add(work, prepared, remote)
+        stored = tasks.tell(task_id)
+        if options.stored and not stored:
+            tasks.remove(task_id)
+            why = tasks.durable.why if tasks.durable is not None else "it is in memory only"
+            raise ExecutorUnavailableError(f"Nothing was started, since the task could not be stored: {why}")
         if not self._follow(work, task_id, options):
             raise work.call.source.error or ToolCancelledError("The call was cancelled")
-        return HandedOver(task_id, prepared, None, durable=self._tasks().tell(task_id))
+        return HandedOver(task_id, prepared, None, durable=stored)
 
     def _place(self, work: Work, prepared: Prepared, options: Options) -> Remote | None:
         """Have *work* done where such work is done. Returns the call on a cluster that it is, if it is one."""

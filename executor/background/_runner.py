@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from executor.background._detached import Order, find, impossible
+from executor.background._detached import STARTING, Order, find, impossible
 from executor.calls._current import current_call
 from executor.calls._state import current
-from executor.errors import ExecutionError, ExecutorUnavailableError, ToolExecutorError
+from executor.errors import ExecutionError, ToolExecutorError
 from executor.registry._registry import PluginRegistry
 from executor.tasks._durable import Durable
 from executor.tasks._manager import TaskManager
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from executor.permission._plugin import PermissionPlugin
     from executor.protocols import Ledger
     from executor.tools._make import Registered
-    from executor.values import TaskInfo, ToolResult
+    from executor.values import TaskInfo
     from executor.values._profile import Profile
 
 
@@ -44,7 +44,7 @@ class Runner(Protocol):
 
     def get_tool(self, name: str) -> Registered: ...
     def register(self, tool: Tool, /) -> object: ...
-    def start(self, call: ToolCall, timeout: float | None = None) -> ToolResult: ...
+    def _start_stored(self, call: ToolCall, timeout: float | None = None) -> str: ...
     def shutdown(self, *, cancel: bool = False) -> object: ...
 
 
@@ -133,14 +133,16 @@ def run(make: Callable[..., Runner]) -> int:
             signal.signal(getattr(signal, name), lambda *_: events.put(""))
     order: Order = read(sys.stdin.buffer)
     folder, host, cap = order.tasks
-    durable = Durable(Path(folder), host, detached=True)
-    tasks = TaskManager(TaskTable(output_cap=cap, durable=durable))
+    tasks = TaskManager(TaskTable(output_cap=cap, durable=Durable(Path(folder), host, detached=True)))
     try:
         executor = _executor_for(order, make, tasks)
         tasks.subscribe(lambda info: _told(events, info))
-        task_id = _start(executor, order, durable)
+        with contextlib.suppress(OSError):  # who left it may have ended
+            write(answers, STARTING)
+        task_id = executor._start_stored(order.call, order.timeout)  # noqa: SLF001 -- nobody else would ever find it
     except BaseException as error:  # noqa: BLE001 -- whatever it is, it is the answer
         _answer(answers, _sendable(error))
+        tasks.close()
         return 1
     _answer(answers, task_id)
     event = events.get()
@@ -165,15 +167,6 @@ def _stay(tasks: TaskManager, events: queue.SimpleQueue[str]) -> None:
     threading.Thread(target=wait, name="executor-runner-stays", daemon=True).start()
     while events.get() not in ("", _STORED):
         pass  # of another task, which the tool has started
-
-
-def _start(executor: Runner, order: Order, durable: Durable) -> str:
-    """The id of the task. Raises ExecutorUnavailableError when it is not stored: nobody else would ever find it."""
-    result = executor.start(order.call, order.timeout)
-    if result.value.get("durable") is False:
-        executor.shutdown(cancel=True)
-        raise ExecutorUnavailableError(f"Nothing can be left to another process: {durable.why}")
-    return result.task_id or ""
 
 
 def _told(events: queue.SimpleQueue[str], info: TaskInfo) -> None:

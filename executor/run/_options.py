@@ -87,9 +87,10 @@ class Options:
         on_done: Given the final result of a call that goes on as a task.
         plain: Whether it leaves everything to the tool.
         away: Whether it runs on a worker in any case, so that a stop ends the wait for it at once.
+        stored: Whether it begins only if its task is in the store, where it is in the background from the start.
     """
 
-    __slots__ = ("away", "background", "on_done", "plain", "timeout")
+    __slots__ = ("away", "background", "on_done", "plain", "stored", "timeout")
 
     def __init__(
         self,
@@ -98,6 +99,7 @@ class Options:
         on_done: Callable[[ToolResult], object] | None = None,
         *,
         away: bool = False,
+        stored: bool = False,
     ) -> None:
         if background not in (None, True, False):
             raise ValueError(f"background is {background!r}: use True, False, or None for the tool's own threshold")
@@ -105,6 +107,7 @@ class Options:
         self.background = background
         self.on_done = function(on_done, "on_done")
         self.away = away
+        self.stored = stored
         self.plain = timeout is None and not background and not away
 
     def limit(self, prepared: Prepared, default: float | None) -> float | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import queue
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -35,6 +37,7 @@ from executor.errors import (
     ExecutorUnavailableError,
     InvalidArgumentsError,
     PermissionDeniedError,
+    ToolInterruptedError,
     ToolNotFoundError,
 )
 from executor.tools import ToolSettings
@@ -106,6 +109,11 @@ def executor_configure(config):
         raise RuntimeError("there is no " + config["needs"])
     if config.get("dies in") and str(os.getpid()) != config["dies in"]:
         os.write(2, b"the wheels came off")
+        os._exit(7)
+
+@hookimpl
+def executor_before_call(call):
+    if given.get("dies with the call", str(os.getpid())) != str(os.getpid()):
         os._exit(7)
 
 @hookimpl
@@ -526,6 +534,13 @@ def test_a_runner_that_dies_before_it_answers_is_told_of_with_its_last_words(plu
     assert tasks.list() == []
 
 
+def test_of_a_runner_that_dies_while_it_starts_the_call_nobody_says_that_it_did_not(plugin, tasks):
+    registry = plugin(**{"dies with the call": str(os.getpid())})
+    with ToolExecutor(tasks=tasks, registry=registry) as executor:
+        with pytest.raises(ToolInterruptedError, match="while it started it, which may have had effects"):
+            executor.detach(ToolCall("1", "configured"))
+
+
 def test_a_runner_that_never_answers_is_ended(tools, tasks, monkeypatch):
     from executor.background import _detached
 
@@ -546,6 +561,23 @@ def test_a_store_that_cannot_take_the_task_is_told_of(tools, tmp_path):
         executor.register(tools.named)
         with pytest.raises(ExecutorUnavailableError):
             executor.detach(ToolCall("1", "named", {"number": 1}))
+
+
+def test_what_cannot_be_stored_does_not_begin(tools, tasks, tmp_path):
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(tools.named)
+        executor.register(tools.wait)
+        assert value_of(tasks, executor.detach(ToolCall("1", "named", {"number": 1}))) == 2  # there is a store
+        until_gone(tmp_path)
+        with contextlib.closing(sqlite3.connect(tmp_path / "state" / "tasks.db", isolation_level=None)) as held:
+            held.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(ExecutorUnavailableError, match="Nothing was started"):
+                executor.detach(ToolCall("2", "wait", {"folder": str(tmp_path)}))
+        until_gone(tmp_path)
+    assert not (tmp_path / "pid").exists()
+    other = TaskManager.open(tmp_path / "state")  # which has not found it locked
+    assert [task.call_id for task in other.list()] == ["1"]
+    other.close()
 
 
 def test_on_a_full_disk_it_is_not_started(tools, small_disk, fill):
