@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from executor.calls._state import MARK
-from executor.errors import ExecutionError, ToolInterruptedError
+from executor.errors import ExecutionError, ToolExecutorError, ToolInterruptedError
 from executor.interpreter import WITHOUT, interpreter
 from executor.tasks._manager import TaskManager, engine_of
 from executor.tools._frames import read, write
+from executor.tools._make import make_tool, prepare
 from executor.values import Tool, ToolCall
 
 if TYPE_CHECKING:
@@ -80,6 +81,34 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Function:
+    """
+    A tool's function, as another process finds it.
+
+    Attributes:
+        module, qualified: Where it is.
+        told: What it tells of itself here; see `_told_by`.
+    """
+
+    module: str
+    qualified: str
+    told: str
+
+    def found(self, tool: Tool) -> Tool:
+        """
+        *tool* with it, as it is in this process.
+
+        Raises:
+            ImportError, AttributeError: It is not there.
+            ExecutionError: It tells something else of itself here.
+        """
+        found = _find(self.module, self.qualified)
+        if _told_by(found) != self.told:
+            raise changed(tool.id)
+        return replace(tool, fn=found.fn if isinstance(found, Tool) else found)
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """
     What the runner process is to do.
@@ -88,7 +117,7 @@ class Order:
         call: The one call that was judged, with the arguments that were allowed.
         timeout: Its time limit in seconds, or None.
         tool: The tool without its function, if it was registered at the executor itself, else None.
-        function: (module, qualified name) of that one's function, or None.
+        function: That one's function, or None.
         definition: The hash of the tool's definition: what was judged.
         tasks: Folder, host and output cap of the manager of tasks.
         confine: The profile of the box that it is to run in, or None.
@@ -99,7 +128,7 @@ class Order:
     call: ToolCall
     timeout: float | None
     tool: Tool | None
-    function: tuple[str, str] | None
+    function: Function | None
     registry: Recipe | None
     definition: str
     tasks: tuple[str, str, int]
@@ -190,9 +219,9 @@ def check_exposed(entry: Registered, registry: PluginRegistry | None) -> None:
         raise entry.exposure.gone()
 
 
-def brought(entry: Registered, recipe: Recipe | None) -> tuple[Tool | None, tuple[str, str] | None]:
+def brought(entry: Registered, recipe: Recipe | None) -> tuple[Tool | None, Function | None]:
     """
-    How another process comes by a tool: by itself and the name of its function, or, (None, None), by its plugin.
+    How another process comes by a tool: by itself and its function, or, (None, None), by its plugin.
 
     Raises:
         ExecutionError: It cannot; the message says what to do.
@@ -200,7 +229,7 @@ def brought(entry: Registered, recipe: Recipe | None) -> tuple[Tool | None, tupl
     if entry.plugin_name == "local":
         # Locks and rates are among the calls of one process.
         tool = replace(entry.tool, fn=None, resources=None, max_concurrent=None, rate=None)
-        return tool, _name_of(entry.tool.fn, entry.name)
+        return tool, _function_of(entry.tool.fn, entry.name)
     if recipe is not None and entry.plugin_name in recipe.objects:
         raise impossible(
             entry.name,
@@ -214,7 +243,16 @@ def impossible(name: str, reason: str) -> ExecutionError:
     return ExecutionError(f"The tool {name!r} cannot be left to another process: {reason}", tool_id=name)
 
 
-def _name_of(fn: Any, name: str) -> tuple[str, str]:
+def changed(name: str) -> ExecutionError:
+    """That what was judged is not what would be called."""
+    return impossible(
+        name,
+        "its description, schema or annotations are others there than they were judged here: its module, its plugin or "
+        "its server has changed since this program was started; start it anew",
+    )
+
+
+def _function_of(fn: Any, name: str) -> Function:
     """Where another process finds *fn*. Raises ExecutionError, saying what to do."""
     if fn is None:
         raise impossible(name, "it comes from an index or resolver, which only this process has; use a plugin")
@@ -222,15 +260,23 @@ def _name_of(fn: Any, name: str) -> tuple[str, str]:
     if module == "__main__":
         raise impossible(name, "its function is in the main program, which is not run again; move it to a module")
     try:
-        found = find(str(module), str(qualified))
+        found = _find(str(module), str(qualified))
     except (ImportError, AttributeError):
         found = None
     if found is None or fn not in (found, getattr(found, "fn", None)):
         raise impossible(name, "its function cannot be found by name; define it at the top of a module")
-    return str(module), str(qualified)
+    return Function(str(module), str(qualified), _told_by(found))
 
 
-def find(module: str, qualified: str) -> Any:
+def _told_by(found: Any) -> str:
+    """The hash of the definition that *found* has without what was said where it was registered; "" if it has none."""
+    try:
+        return prepare(make_tool(found) if isinstance(found, Tool) else make_tool("it", found)).tool.definition_hash
+    except (ToolExecutorError, TypeError, ValueError):  # its signature has no schema
+        return ""
+
+
+def _find(module: str, qualified: str) -> Any:
     found: Any = sys.modules.get(module) or importlib.import_module(module)
     for part in qualified.split("."):
         found = getattr(found, part)

@@ -8,11 +8,10 @@ import queue
 import signal
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from executor.background._detached import STARTING, Order, find, impossible
+from executor.background._detached import STARTING, Order, changed, impossible
 from executor.calls._current import current_call
 from executor.calls._state import current
 from executor.errors import ExecutionError, ToolExecutorError
@@ -22,7 +21,7 @@ from executor.tasks._manager import TaskManager
 from executor.tasks._table import TaskTable
 from executor.tasks._unstored import wait_until_stored
 from executor.tools._frames import read, write
-from executor.values import Decision, Tool, ToolCall, Verdict
+from executor.values import Decision, ToolCall, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from executor.permission._plugin import PermissionPlugin
     from executor.protocols import Ledger
     from executor.tools._make import Registered
-    from executor.values import TaskInfo
+    from executor.values import TaskInfo, Tool
     from executor.values._profile import Profile
 
 
@@ -193,17 +192,12 @@ def _executor_for(order: Order, make: Callable[..., Runner], tasks: TaskManager)
         **order.options,
     )
     if order.tool is not None and order.function is not None:
-        found = find(*order.function)
-        executor.register(replace(order.tool, fn=found.fn if isinstance(found, Tool) else found))
+        executor.register(order.function.found(order.tool))
     elif registry is not None and order.call.name not in registry.tools:
         failed = "; ".join(f"{failure.plugin}: {failure.error}" for failure in registry.failures())
         raise impossible(order.call.name, f"no plugin brings it there ({failed or 'its plugin is not found'})")
     if executor.get_tool(order.call.name).tool.definition_hash != order.definition:
-        raise impossible(
-            order.call.name,
-            "its description, schema or annotations are others there than they were judged here: its plugin or its "
-            "server has changed since this program was started; start it anew",
-        )
+        raise changed(order.call.name)
     return executor
 
 

@@ -9,13 +9,11 @@ import json
 import pickle
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor._log import warn
-from executor.background._detached import find
 from executor.calls._outcome import failure
 from executor.engines._permission import InnerCalls
 from executor.engines._plugins import difference, plugin_set
@@ -29,7 +27,7 @@ from executor.tasks._owners import OwnerLock
 from executor.tasks._recovery import end_orphans
 from executor.tasks._rows import End
 from executor.threads._workers import Workers
-from executor.values import TaskStatus, Tool, ToolCall
+from executor.values import TaskStatus, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,13 +117,13 @@ class Made:
                 return known[1]
             tool, function = pickle.loads(told)  # noqa: S301 -- of the host, which may run what it likes here
             try:
-                found = find(*function)
+                own = function.found(tool)
             except (ImportError, AttributeError) as error:
-                where = ".".join(function)
+                where = f"{function.module}.{function.qualified}"
                 raise ExecutionError(
                     f"The worker {worker} cannot import {where}: {error}. Install the module there", tool_id=name
                 ) from error
-            self.executor.register(replace(tool, fn=found.fn if isinstance(found, Tool) else found))
+            self.executor.register(own)
             entry: Registered = self.executor.get_tool(name)
             self._registered[name] = told, entry
             return entry

@@ -526,6 +526,22 @@ def test_a_tool_that_is_another_one_by_now_where_it_is_to_run_is_not_called(plug
     assert tasks.list() == []
 
 
+@pytest.mark.parametrize("name", ["named", "where"])
+def test_a_function_that_tells_something_else_of_itself_by_now_is_not_called(tools, tasks, tmp_path, name):
+    path = tmp_path / "detach_tools.py"
+    path.write_text(
+        path.read_text()
+        .replace("by its decorated name", "deletes as many")
+        .replace("def where(path: str):", "def where(path: list[str]):")
+    )
+    arguments = {"named": {"number": 1}, "where": {"path": "x"}}
+    with ToolExecutor(tasks=tasks) as executor:
+        executor.register(getattr(tools, name))
+        with pytest.raises(ExecutionError, match="others there than they were judged here: its module"):
+            executor.detach(ToolCall("1", name, arguments[name]))
+    assert tasks.list() == []
+
+
 def test_a_runner_that_dies_before_it_answers_is_told_of_with_its_last_words(plugin, tasks):
     registry = plugin(**{"dies in": str(os.getpid())})
     with ToolExecutor(tasks=tasks, registry=registry) as executor:
