@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socketserver
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from executor import ResultKind, TaskManager, TaskStatus, ToolCall, ToolExecutor
 from executor.engines import DaskEngine, _where
 from executor.engines._where import read_ref
 from executor.errors import ExecutionError, ExecutorUnavailableError
+from executor.tasks._manager import engine_of
 
 from .conftest import rounds
 
@@ -313,6 +316,18 @@ def test_a_detached_call_is_nobodys_until_somebody_asks(executor):
     assert executor.tasks.result(task_id)[1]["count"] == 3
     assert executor.tasks.output(task_id)[0].count("\n") == 3
     assert executor.tasks.next_undelivered(SECONDS).id == task_id
+
+
+def test_a_detached_call_that_cannot_be_stored_is_not_submitted(executor, tmp_path):
+    path = tmp_path / "marks"
+    executor.tasks.wait(start(executor, "add"), SECONDS)  # there is a store
+    database = engine_of(executor.tasks).durable.folder() / "tasks.db"
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as held:
+        held.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(ExecutorUnavailableError, match="Nothing was started"):
+            executor.detach(ToolCall("2", "mark", {"path": str(path)}))
+    executor.tasks.wait(start(executor, "add"), SECONDS)  # the workers have had their turn
+    assert not path.exists()
 
 
 def test_a_detached_call_can_be_cancelled_by_whoever_asks(executor, tmp_path):
