@@ -79,6 +79,7 @@ class DaskEngine(Line):
         self._waiting: deque[Remote] = deque()  # to be submitted
         self._offered: set[str] = set()
         self._ended: list[Remote] = []  # to be forgotten by the scheduler, once they are stored
+        self._saying = asyncio.Lock()  # held while the scheduler is told that: who leaves waits for that answer
         self._submitting = self._forgetting = self._news = self._watching = self._closing = False
         self._away: str | None = None
 
@@ -309,17 +310,18 @@ class DaskEngine(Line):
 
     async def _forget_stored(self) -> bool:
         """Say what may be forgotten. Returns whether there was anything. Raises ExecutorUnavailableError."""
-        with self._lock:
-            ended, self._ended = self._ended, []
-        stored = [remote.task_id for remote in ended if remote.stored]
-        try:
-            if stored:
-                await self.ask_there("forget", task_ids=stored)
-                ended = [remote for remote in ended if remote.task_id not in set(stored)]
-        finally:
+        async with self._saying:
             with self._lock:
-                self._ended += ended
-        return bool(stored)
+                ended, self._ended = self._ended, []
+            stored = [remote.task_id for remote in ended if remote.stored]
+            try:
+                if stored:
+                    await self.ask_there("forget", task_ids=stored)
+                    ended = [remote for remote in ended if remote.task_id not in set(stored)]
+            finally:
+                with self._lock:
+                    self._ended += ended
+            return bool(stored)
 
     # On the loop: watching ---------------------------------------------------------------------------------------
 

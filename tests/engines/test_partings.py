@@ -228,6 +228,32 @@ def test_a_scheduler_keeps_nothing_of_calls_that_are_stored(own):
         assert client.run_on_scheduler(left) == (0, 0, 1), "one name for all calls: the scheduler keeps those for ever"
 
 
+def test_who_leaves_waits_for_what_the_scheduler_is_being_told(monkeypatch):
+    """Else that is given up on the way, and the scheduler keeps what nobody will ever tell it to forget."""
+    engine, said = DaskEngine("tcp://127.0.0.1:1"), []
+
+    async def leave():
+        asked, free = asyncio.Event(), asyncio.Event()
+
+        async def ask_there(word, **told):
+            asked.set()
+            await free.wait()
+            said.append((word, told))
+
+        monkeypatch.setattr(engine, "ask_there", ask_there)
+        engine._ended.append(SimpleNamespace(task_id="a", stored=True))
+        saying = asyncio.create_task(engine._forget_stored())
+        await asked.wait()
+        leaving = asyncio.create_task(engine._forget_stored())
+        await asyncio.wait({leaving}, timeout=0)
+        assert not leaving.done()
+        free.set()
+        return await asyncio.gather(saying, leaving)
+
+    assert asyncio.run(leave()) == [True, False]
+    assert said == [("forget", {"task_ids": ["a"]})]
+
+
 def scheduler_of(*workers):
     """A scheduler's extension, and what it stands on."""
     scheduler = SimpleNamespace(handlers={}, stream_handlers={}, tasks={}, running=workers)
