@@ -188,9 +188,10 @@ class _Lanes(Generic[Q, R]):
             index, request = self._left.popleft()
         except IndexError:
             return
-        if self._begin is None or not self._begin.may_on_loop(request):
+        begin = self._begin  # as below
+        if begin is None or not begin.may_on_loop(request):
             self._left.appendleft((index, request))
-        elif self._begun(self._begin, index, request):
+        elif self._begun(begin, index, request):
             return
         self.go_on()
 
@@ -201,8 +202,9 @@ class _Lanes(Generic[Q, R]):
                 index, request = self._left.popleft()
             except IndexError:
                 return
-            if self._begin is not None and self._begin.may(request):
-                if self._begun(self._begin, index, request):
+            begin = self._begin  # another thread lets go of it, where there are no workers any more
+            if begin is not None and begin.may(request):
+                if self._begun(begin, index, request):
                     return
                 continue
             try:
