@@ -88,8 +88,7 @@ class _Walker:
         self._text = text
         self._builtins = Builtins(around, links)
         self._expander = Expander(text, around.home, self._printed)
-        self._looking = False
-        self._looks = 0
+        self._looking, self._looks = False, 0
         self._loops: list[State | None] = []  # for each loop around: the shell where break or continue left it
         self._input = NO_INPUT
         self._own_input = NO_INPUT  # the shell's, once it has given itself another

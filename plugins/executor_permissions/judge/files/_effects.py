@@ -112,7 +112,8 @@ def _numbered(words: list[str]) -> Iterator[str]:
         told = ["*"]
     for output in outputs:
         for part in told:
-            yield (Glob if part == "*" else str)(_NUMBER.sub(lambda _, part=part: part, output))  # type: ignore[misc]
+            named = part.join(_NUMBER.split(output))
+            yield Glob(named) if part == "*" else named
 
 
 def _unpacked(words: list[str]) -> list[str]:
