@@ -204,7 +204,7 @@ def test_what_curl_puts_together_out_of_braces_and_numbers_may_be_a_kept_file(ro
         "defaultPolicy": "allow",
         "blacklist": {"arguments": {"writeFile": {"path": ["**/*.lock", "${project}/.git/"]}}},
     }
-    asked = ["curl -o 'x.#1' 'http://h/{lock}'", "curl -sox.#1 'http://h/{a,lock}'", "curl --output=x.#1 'http://h/[a-z]'", "curl -o '.#2/x' 'http://h/{a}{git}'", "curl -O 'http://h/x.{lock}'",
+    asked = ["curl -o 'x.#1' 'http://h/{lock}'", "curl -sox.#1 'http://h/{a,lock}'", "curl --output=x.#1 'http://h/[a-z]'", "curl -o '.#2/x' 'http://h/{a}{git}'", "curl -o 'x.#1#2' 'http://h/{lo,a}{ck,b}'", "curl -O 'http://h/x.{lock}'",
              "curl -O 'http://h/x.l[o-o]ck'", f"curl -o 'x.#1' 'http://h/{{{'a,' * 30}b}}'"]  # fmt: skip
     assert not_verdict("ask", root, asked, rules) == []
     allowed = ["curl -o 'x.#1' 'http://h/{a,b}'", "curl -O 'http://h/{a,b}.txt'", "curl -O http://h/a#1", "curl -d '{\"a\": [1]}' http://h/x"]  # fmt: skip

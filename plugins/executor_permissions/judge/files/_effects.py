@@ -111,8 +111,9 @@ def _numbered(words: list[str]) -> Iterator[str]:
     if any("[" in word for word in words) or len(told) > _MOST_PARTS:
         told = ["*"]
     for output in outputs:
-        for part in told:
-            named = part.join(_NUMBER.split(output))
+        around = _NUMBER.split(output)
+        for part in told if len(around) == 2 else ["*"]:  # of several each may become another one
+            named = part.join(around)
             yield Glob(named) if part == "*" else named
 
 
