@@ -156,7 +156,8 @@ class _Lanes(Generic[Q, R]):
         for _ in range(min(len(self._closed), _AT_ONCE)):
             self._closed.pop()
             self._lane_on_loop()
-        if self._closed and not (self._begin is not None and self._begin.on_loop(self._open_on_loop)):
+        begin = self._begin  # as in `_lane`
+        if self._closed and not (begin is not None and begin.on_loop(self._open_on_loop)):
             self._open_elsewhere()
 
     def _send(self, fn: Callable[[], None]) -> bool:
@@ -188,7 +189,7 @@ class _Lanes(Generic[Q, R]):
             index, request = self._left.popleft()
         except IndexError:
             return
-        begin = self._begin  # as below
+        begin = self._begin  # as in `_lane`
         if begin is None or not begin.may_on_loop(request):
             self._left.appendleft((index, request))
         elif self._begun(begin, index, request):

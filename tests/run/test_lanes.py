@@ -133,6 +133,24 @@ def test_a_lane_goes_on_where_the_ends_are_read_when_no_worker_is_left():
     assert [request for request, _ in ends] == [0, 1]
 
 
+@pytest.mark.parametrize("look", ["may", "may_on_loop"])
+def test_a_request_is_begun_by_what_was_looked_at_though_the_workers_end_meanwhile(monkeypatch, look):
+    ends, workers = [], Workers()
+    begin = Begun(ends, on_loop=range(2) if look == "may_on_loop" else ())
+    lanes = _Lanes(called, begin, range(2), CancelToken(), workers)
+    lanes.open(1)
+
+    def let_go(request):
+        workers.closed = True
+        lanes._open_elsewhere()  # as a thread does that finds them ended
+        return True
+
+    monkeypatch.setattr(begin, look, let_go)
+    (begin.looped or workers.jobs).pop()()
+    assert [request for request, _ in ends] == [0]
+    assert [end for end in results(lanes) if end is not None] == [], "none has failed"
+
+
 def test_what_raises_is_an_end():
     workers = Workers()
     lanes = _Lanes(called, Raising([]), range(2), CancelToken(), workers)
