@@ -35,7 +35,8 @@ def mentions(text: str, words: frozenset[str]) -> str | None:
     if not words:
         return None
     longest, others = _kinds(words)
-    names: dict[str, None] = dict.fromkeys(_NAME.findall(text))
+    once = " ".join(dict.fromkeys(text.split()))  # in long texts most are there again and again
+    names: dict[str, None] = dict.fromkeys(_NAME.findall(once))
     for name in names:
         if name in words:
             return name
