@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from executor.confine._git_remotes import remote_paths as remote_paths
     from executor.confine._launch import carried as carried
     from executor.confine._launch import launcher as launcher
-    from executor.confine._places import SECRET_PLACES as SECRET_PLACES
     from executor.confine._places import named_secrets as named_secrets
     from executor.confine._programs import is_elsewhere as is_elsewhere
     from executor.confine._refusal import refusal as refusal
     from executor.confine._repositories import repositories_below as repositories_below
+    from executor.confine._secret_places import HOMES as HOMES
+    from executor.confine._secret_places import SECRET_PLACES as SECRET_PLACES
+    from executor.confine._secret_places import SYSTEM_PLACES as SYSTEM_PLACES
+    from executor.confine._secret_places import TICKETS as TICKETS
+    from executor.confine._secret_places import homes_below as homes_below
     from executor.confine._start import Boxed as Boxed
     from executor.confine._start import box_of as box_of
     from executor.confine._start import let_go as let_go
@@ -46,10 +50,11 @@ __all__, __getattr__ = lazy_names(
         "executor.confine._git_index": "GitIndex read_index",
         "executor.confine._git_remotes": "remote_paths",
         "executor.confine._launch": "carried launcher",
-        "executor.confine._places": "SECRET_PLACES named_secrets",
+        "executor.confine._places": "named_secrets",
         "executor.confine._programs": "is_elsewhere",
         "executor.confine._refusal": "refusal",
         "executor.confine._repositories": "repositories_below",
+        "executor.confine._secret_places": "HOMES SECRET_PLACES SYSTEM_PLACES TICKETS homes_below",
         "executor.confine._start": "Boxed box_of let_go start",
         "executor.confine._values": "Box",
         "executor.values._profile": "PROFILE_NAMES Profile ProfileName",

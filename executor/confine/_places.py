@@ -1,15 +1,17 @@
-"""Folders that every box knows: where secrets are kept, where toolexec keeps its own, and where a box may write."""
+"""Folders that every box knows: the user's own, where secrets are kept in them, and where toolexec keeps its own."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor.confine._disk import Disk
 from executor.confine._mounted import is_in, mounts, other_names
+from executor.confine._secret_places import SECRET_PLACES, SECRET_VARIABLES, readable_elsewhere
 from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
@@ -18,161 +20,6 @@ if TYPE_CHECKING:
     from executor.confine._mounted import Mount
     from executor.values._profile import Profile
 
-
-SECRET_PLACES = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".git-credentials",
-    ".docker/config.json",
-    ".docker/contexts/tls",
-    ".docker/key.pem",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".s3cfg",
-    ".oci",
-    ".databrickscfg",
-    ".snowflake",
-    ".snowsql/config",
-    ".kaggle/kaggle.json",
-    ".bitcoin/wallet.dat",
-    ".bitcoin/wallets",
-    ".ethereum/keystore",
-    ".boto",
-    ".authinfo",
-    ".authinfo.gpg",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/helm/registry",
-    ".config/pypoetry/auth.toml",
-    ".config/gcloud",
-    ".config/doctl",
-    ".config/stripe",
-    ".config/containers/auth.json",
-    ".config/solana/id.json",
-    ".config/kaggle/kaggle.json",
-    ".config/netlify",
-    ".config/ngrok",
-    ".config/weechat/sec.conf",
-    ".config/wrangler",
-    ".config/.wrangler",
-    ".config/Code/User/globalStorage/state.vscdb",
-    ".local/share/com.vercel.cli",
-    ".local/share/uv/credentials",
-    ".electrum/wallets",
-    ".fetchmailrc",
-    ".fly/config.yml",
-    ".msmtprc",
-    ".ngrok2",
-    ".pulumi/credentials.json",
-    ".step/secrets",
-    ".vercel",
-    ".wrangler",
-    ".config/op",
-    ".config/rclone",
-    ".config/sops",
-    ".config/git/credentials",
-    ".config/pip/pip.conf",
-    ".pip/pip.conf",
-    ".config/google-chrome",
-    ".config/google-chrome-beta",
-    ".config/google-chrome-unstable",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge",
-    ".config/microsoft-edge-beta",
-    ".config/microsoft-edge-dev",
-    ".config/opera",
-    ".config/vivaldi",
-    ".config/mozilla",
-    ".mozilla",
-    ".librewolf",
-    ".waterfox",
-    ".floorp",
-    ".zen",
-    ".thunderbird",
-    ".claude.json",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".config/github-copilot",
-    ".huggingface/token",
-    ".cache/huggingface/token",
-    ".composer/auth.json",
-    ".config/composer/auth.json",
-    ".m2/settings-security.xml",
-    ".password-store",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".vault-token",
-    ".Xauthority",
-    ".ICEauthority",
-    "snap/firefox",
-    "snap/chromium",
-    "snap/brave",
-    "snap/opera",
-    ".var/app",
-    ".pgpass",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".terraform.d/credentials.tfrc.json",
-    ".terraformrc",
-    ".bash_history",
-    ".zsh_history",
-    ".local/share/fish/fish_history",
-    ".python_history",
-    ".node_repl_history",
-    ".psql_history",
-    ".mysql_history",
-    ".rediscli_history",
-    ".sqlite_history",
-    ".lesshst",
-    ".viminfo",
-)
-"""The files and folders below the home folder in which programs keep what nobody else is to see."""
-SECRET_VARIABLES: dict[str, tuple[str, ...]] = {
-    "AWS_CONFIG_FILE": ("",),
-    "AWS_SHARED_CREDENTIALS_FILE": ("",),
-    "AWS_WEB_IDENTITY_TOKEN_FILE": ("",),
-    "AZURE_CONFIG_DIR": ("",),
-    "CARGO_HOME": ("credentials", "credentials.toml"),
-    "CLOUDSDK_CONFIG": ("",),
-    "COMPOSER_HOME": ("auth.json",),
-    "DATABRICKS_CONFIG_FILE": ("",),
-    "DOCKER_CONFIG": ("config.json",),
-    "GH_CONFIG_DIR": ("",),
-    "GNUPGHOME": ("",),
-    "GOOGLE_APPLICATION_CREDENTIALS": ("",),
-    "HF_HOME": ("token",),
-    "HF_TOKEN_PATH": ("",),
-    "HISTFILE": ("",),
-    "ICEAUTHORITY": ("",),
-    "KAGGLE_CONFIG_DIR": ("kaggle.json",),
-    "KUBECONFIG": ("",),
-    "NETRC": ("",),
-    "NPM_CONFIG_USERCONFIG": ("",),
-    "OCI_CLI_CONFIG_FILE": ("",),
-    "PASSWORD_STORE_DIR": ("",),
-    "PGPASSFILE": ("",),
-    "PIP_CONFIG_FILE": ("",),
-    "PULUMI_HOME": ("credentials.json",),
-    "RCLONE_CONFIG": ("",),
-    "REGISTRY_AUTH_FILE": ("",),
-    "SOPS_AGE_KEY_FILE": ("",),
-    "TF_CLI_CONFIG_FILE": ("",),
-    "XAUTHORITY": ("",),
-    "XDG_RUNTIME_DIR": ("containers/auth.json",),
-    "npm_config_userconfig": ("",),
-}
-"""The variables that name other places for them, and what is secret there: "" is all that is named."""
 _USUALLY: dict[Literal["config", "state", "data", "cache"], str] = {
     "config": ".config",
     "state": ".local/state",
@@ -180,6 +27,7 @@ _USUALLY: dict[Literal["config", "state", "data", "cache"], str] = {
     "cache": ".cache",
 }
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
+_KIND_OF_TICKETS = re.compile(r"\A(?:FILE|DIR)::?")  # in front of a path; those of another kind are in no file
 _SETTINGS = ("config.toml", "mcp.json", "permissions.json")  # toolexec's own files in its folder of settings
 DEVICE_FOLDER = "/dev"
 _KINDS_OF_DEVICES = ("devtmpfs", "devpts")  # of file systems
@@ -191,6 +39,10 @@ class Places(NamedTuple):
     The user's own folders, as the environment names them now.
 
     Those of toolexec are where all of it keeps them: what says otherwise here would leave them open to every box.
+
+    Attributes:
+        named: The secrets that variables name.
+        elsewhere: Those of the system and of other home folders, as far as this user may read them.
     """
 
     home: str
@@ -200,6 +52,7 @@ class Places(NamedTuple):
     cache: str
     own_files: frozenset[str] = frozenset()
     named: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     @classmethod
     def now(cls, environ: Mapping[str, str] | None = None) -> Places:
@@ -207,7 +60,16 @@ class Places(NamedTuple):
         told = os.environ.copy() if environ is None else environ
         home = _home(told)
         config, state, data, cache = (_kept(kind, home, told) for kind in _USUALLY)
-        return cls(home, config, state, data, cache, kept_own(), _named_in(told, home, SECRET_VARIABLES))
+        return cls(
+            home,
+            config,
+            state,
+            data,
+            cache,
+            kept_own(),
+            _named_in(told, home, SECRET_VARIABLES),
+            readable_elsewhere(home),
+        )
 
     @property
     def own(self) -> str:
@@ -234,12 +96,17 @@ def _named_in(environ: Mapping[str, str], home: str, variables: Iterable[str]) -
     given = [(variable, environ[variable]) for variable in variables if variable in environ]
     found = []
     for variable, value in given:
-        for path in filter(None, value.split(os.pathsep) if variable == "KUBECONFIG" else (value,)):
+        for path in _paths_in(variable, value):
             with contextlib.suppress(FileNotFoundError):  # in a working folder that is gone there is nothing
                 whole = os.path.abspath(path)
                 if not whole.startswith(_NO_FILES) and not is_in(home, whole):
                     found += [os.path.join(whole, part) if part else whole for part in SECRET_VARIABLES[variable]]
     return tuple(found)
+
+
+def _paths_in(variable: str, value: str) -> Iterator[str]:
+    paths = value.split(os.pathsep) if variable == "KUBECONFIG" else (_KIND_OF_TICKETS.sub("", value),)
+    return filter(None, paths)
 
 
 def _home(environ: Mapping[str, str]) -> str:
@@ -311,4 +178,5 @@ def _each_named(profile: Profile, places: Places) -> Iterator[str]:
             yield path
     yield from (path for path in profile.unreadable if path not in kept)
     yield from (path for path in places.named if path not in kept and not is_in(profile.project, path))
+    yield from (path for path in places.elsewhere if path not in kept)
     yield from places.all_own

@@ -9,7 +9,7 @@ import subprocess
 import platformdirs
 import pytest
 
-from executor.confine import Profile, carried, launcher, start
+from executor.confine import Profile, _secret_places, carried, launcher, start
 from executor.confine._places import Places
 from executor.ownfiles import keep_own
 
@@ -137,6 +137,60 @@ def test_what_a_variable_names_from_the_working_folder_on_is_hidden_too(tmp_path
     assert "SECRET" in in_a_box(tmp_path, "cat kube/config", profile=profile)
     monkeypatch.setenv("KUBECONFIG", "./kube/config")
     assert "SECRET" not in in_a_box(tmp_path, "cat kube/config", profile=profile)
+
+
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+@pytest.mark.parametrize(("variable", "kind"), [("KRB5CCNAME", "FILE:"), ("KRB5CCNAME", "DIR:"), ("KRB5_KTNAME", "")])
+def test_no_box_reads_tickets(tmp_path, bubblewrap, monkeypatch, profile, variable, kind):
+    project, kept = tmp_path / "project", tmp_path / "tickets" / "tkt"
+    for folder in (project, kept.parent):
+        folder.mkdir()
+    kept.write_text("SECRET")
+    assert "SECRET" in in_a_box(project, f"cat {kept}", profile=profile)
+    monkeypatch.setenv(variable, f"{kind}{kept.parent if kind == 'DIR:' else kept}")
+    assert "SECRET" not in in_a_box(project, f"cat {kept}", profile=profile)
+
+
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+def test_no_box_reads_the_system_s_secrets_that_this_user_may_read(tmp_path, bubblewrap, monkeypatch, profile):
+    project, ticket = tmp_path / "project", tmp_path / f"krb5cc_{os.getuid()}"
+    project.mkdir()
+    for file in (ticket, tmp_path / "key"):
+        file.write_text("SECRET")
+    line = f"cat {tmp_path}/*; true"
+    assert in_a_box(project, line, profile=profile).count("SECRET") == 2
+    monkeypatch.setattr(_secret_places, "SYSTEM_PLACES", (f"{tmp_path}/key",))
+    monkeypatch.setattr(_secret_places, "TICKETS", f"{tmp_path}/krb5cc_")
+    assert "SECRET" not in in_a_box(project, line, profile=profile)
+
+
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+def test_no_box_reads_secrets_of_the_user_s_own_home_because_home_is_elsewhere(
+    tmp_path, bubblewrap, monkeypatch, profile
+):
+    project, own = tmp_path / "project", tmp_path / "own"
+    for folder in (project, own / ".ssh"):
+        folder.mkdir(parents=True)
+    (own / ".ssh" / "id").write_text("SECRET")
+    line = f"cat {own}/.ssh/id"
+    assert "SECRET" in in_a_box(project, line, profile=profile)
+    monkeypatch.setattr(_secret_places, "_home_of", lambda _: str(own))
+    assert "SECRET" not in in_a_box(project, line, profile=profile)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read them at all")
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+def test_no_box_of_root_reads_what_is_kept_from_all_others(tmp_path, bubblewrap, monkeypatch, profile):
+    project, other = tmp_path / "project", tmp_path / "homes" / "alice"
+    for folder in (project, other / ".ssh"):
+        folder.mkdir(parents=True)
+    (other / ".ssh" / "id").write_text("SECRET")
+    (other / "public").write_text("hello")
+    monkeypatch.setattr(_secret_places, "HOMES", (str(other.parent),))
+    said = in_a_box(project, f"cat {other}/.ssh/id /etc/shadow; cat {other}/public", profile=profile)
+    assert "SECRET" not in said
+    assert "/etc/shadow: Permission denied" in said
+    assert said.endswith("hello")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PTH113, PTH118, PTH120 -- text, as in _paths
 
-# Of the known places of secrets, those that belong to a program; below the home folder.
+_OF_CONTAINERS = (
+    "/run/secrets",
+    "/var/run/secrets",
+)  # where a cluster gives a container what it calls the cluster with
+# Of the known places of secrets, those that belong to a program; below the home folder, if not from the root on.
 _GIT = (".ssh", ".git-credentials", ".config/git/credentials", ".netrc")
 _OWN: dict[str, tuple[str, ...]] = {
     "git": _GIT,
@@ -34,8 +38,8 @@ _OWN: dict[str, tuple[str, ...]] = {
     "twine": (".pypirc", ".netrc"),
     **dict.fromkeys(("curl", "wget"), (".netrc",)),
     "gh": (".config/gh",),
-    "kubectl": (".kube",),
-    "helm": (".kube", ".config/helm/registry"),
+    "kubectl": (".kube", *_OF_CONTAINERS),
+    "helm": (".kube", ".config/helm/registry", *_OF_CONTAINERS),
     "aws": (".aws",),
     "az": (".azure",),
     "gcloud": (".config/gcloud",),

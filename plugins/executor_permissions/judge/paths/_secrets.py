@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from bisect import bisect_left
 from functools import lru_cache
-from pathlib import Path
 
-from executor.confine import SECRET_PLACES
+from executor.confine import HOMES, SECRET_PLACES, SYSTEM_PLACES, TICKETS, homes_below
 
 _OF_PROJECTS_AS_WELL = frozenset({".yarnrc.yml", ".config/pip/pip.conf", ".pip/pip.conf"})  # secret at home only
 _OF_THE_SYSTEM = (  # a "*" stands for any names
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/sudoers",
-    "/etc/ssl/private",
-    "/run/secrets",
-    "/var/run/secrets",
-    "/etc/kubernetes/admin.conf",
-    "/etc/rancher/k3s/k3s.yaml",
-    "/etc/wireguard",
-    "/etc/NetworkManager/system-connections",
-    "/etc/letsencrypt/live",
-    "/etc/letsencrypt/archive",
+    *SYSTEM_PLACES,
     "/proc/*/environ",
     "/proc/*/task/*/environ",
     "/proc/*/mem",
@@ -32,10 +19,8 @@ _OF_THE_SYSTEM = (  # a "*" stands for any names
     "/proc/kcore",
 )
 _WITH_PATTERNS = "/proc/"
-_HOMES = ("/home", "/Users")  # where homes are
 _HOME = re.compile(r"/root(?![^/])|/(?:home|Users)/[^/]+")
-_TICKETS = "/tmp/krb5cc_"  # noqa: S108 -- Kerberos keeps them there
-_ROOTS = (*sorted({place[: place.index("/", 1) + 1] for place in _OF_THE_SYSTEM}), "/dev/", _TICKETS, "//")
+_ROOTS = (*sorted({place[: place.index("/", 1) + 1] for place in _OF_THE_SYSTEM}), "/dev/", TICKETS, "//")
 # A disk holds every file, the memory every secret, and others what a camera sees: whatever is not among these.
 _DEVICES = re.compile(
     r"/+dev(?:/+(?:null|zero|full|u?random|tty|stdin|stdout|stderr|ptmx|(?:pts|fd|shm|mqueue|tcp|udp)(?:/.*)?))?/*\Z"
@@ -43,7 +28,7 @@ _DEVICES = re.compile(
 _ANYWHERE = "|".join(re.escape(name) for name in SECRET_PLACES if name not in _OF_PROJECTS_AS_WELL)
 _HERE = "|".join(re.escape(place[1:]).replace(r"\*", ".+") for place in _OF_THE_SYSTEM)
 # Their copies lie beside them (``/etc/shadow-``), and the keys of a machine have names of their own.
-_LIKE_THEM = rf"etc/(?:g?shadow|sudoers)\b|etc/ssh/ssh_host_\w+_key\Z|{_TICKETS[1:]}"
+_LIKE_THEM = rf"etc/(?:g?shadow|sudoers)\b|etc/ssh/ssh_host_\w+_key\Z|{TICKETS[1:]}"
 _PATH = re.compile(rf"/(?:{_ANYWHERE})(?:/|\Z)|^/+(?:(?:{_HERE})(?:/|\Z)|{_LIKE_THEM})")
 
 
@@ -64,7 +49,7 @@ def is_secret(path: str, home: str) -> bool:
 @lru_cache(maxsize=8)
 def secret_places(home: str) -> tuple[str, ...]:
     """The places of secrets; a ``*`` in one stands for any name."""
-    tickets = f"{_TICKETS}{os.getuid()}"  # others' are not to be read anyway
+    tickets = f"{TICKETS}{os.getuid()}"  # others' are not to be read anyway
     return (*(f"{home}/{name}" for name in SECRET_PLACES), *_OF_THE_SYSTEM, tickets)
 
 
@@ -94,18 +79,13 @@ def secret_places_below(folder: str, home: str) -> list[str]:
 
 def may_hold_secrets(folder: str, home: str) -> bool:
     """Whether one of those places could be in a folder below *folder*: of where homes are, one may come."""
-    return folder in ("/", *_HOMES) or bool(secret_places_below(folder, home))
+    return folder in ("/", *HOMES) or bool(secret_places_below(folder, home))
 
 
 def _other_homes(folder: str, home: str) -> list[str]:
     """The homes of others that *folder* is in, or that are in it."""
     match = _HOME.match(folder)
-    found = [match[0]] if match is not None else ["/root"] if folder == "/" else []
-    for parent in _HOMES:
-        if folder in ("/", parent):
-            with contextlib.suppress(OSError):
-                found += map(str, Path(parent).iterdir())
-    return [other for other in found if other != home]
+    return [other for other in ([match[0]] if match is not None else homes_below(folder)) if other != home]
 
 
 def _in(start: str, place: str) -> str | None:
