@@ -20,6 +20,7 @@ from executor_permissions.judge._shell_rules import (
     told_words,
 )
 from executor_permissions.judge._shell_scope import Outcome, Rules, Session
+from executor_permissions.judge._shell_script import told_by
 from executor_permissions.judge._shell_sent import SENT, Sent
 from executor_permissions.judge._verdicts import denied_part, maybe_denied_part
 from executor_permissions.judge._why import HANDING_ON, not_spelled_out
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from executor_permissions.judge._shell_opened import Opened
+    from executor_permissions.judge._shell_script import Told
     from executor_permissions.judge.bash._expand import Folders
     from executor_permissions.judge.bash._syntax import Script
     from executor_permissions.judge.bash._walk import Step
@@ -76,8 +78,12 @@ class ShellJudge:
         cwd: The folder that it is run in, resolved.
         folders: What the shell may call that folder.
         moved: Whether that is another folder than usual.
+
+    Attributes:
+        told: The text that the command tells a shell, if it does no more.
     """
 
+    told: Told | None = None
     _searches: Searches | None = None
     _tracked: TrackedFiles | None = None
     _opened: Opened | None = None
@@ -126,6 +132,8 @@ class ShellJudge:
             self._runs.hide(reading.hidden)
         script, folders = reading.script, self._folders
         steps = self._steps(script, text) if script is not None else self._runs.without_script(reading, folders)
+        if len(steps) == 1:
+            self.told = told_by(steps[0].command, self.rules)
         self._operands.lists_names = _LISTS.search(text) is not None
         judged: list[tuple[Step, Judged]] = []
         for step, one, is_other in self._step_rules.each(steps):

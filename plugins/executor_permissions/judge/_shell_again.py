@@ -11,10 +11,13 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge._judge_shell import ShellJudge
+from executor_permissions.judge._shell_script import as_its_text
 from executor_permissions.judge.bash._expand import homes
 from executor_permissions.judge.bash._moves import names_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from executor_permissions.judge._shell_scope import Outcome, Rules, Session
     from executor_permissions.judge.bash._expand import Folders
     from executor_permissions.judge.paths._links import Links
@@ -52,8 +55,7 @@ class Judging:
         answered = bool(self._session) and any(self._session.values())  # people's answers come and go
         outcome = known.outcome(key) if not answered else None
         if outcome is None:
-            judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
-            outcome = judge.judge_text(text)
+            outcome = self._judged(folders, lambda judge: judge.judge_text(text))
             seen = self._links.seen()
             if seen is not None and not answered:
                 known.outcomes.keep(key, (outcome, seen), len(text))
@@ -62,8 +64,18 @@ class Judging:
     def words(self, words: list[str]) -> Outcome:
         """Judge a program and its arguments, run without a shell."""
         folders, _ = self._start(" ".join(words))
-        judge = ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
-        return judge.judge_words(words)
+        return self._judged(folders, lambda judge: judge.judge_words(words))
+
+    def _judged(self, folders: Folders, give: Callable[[ShellJudge], Outcome]) -> Outcome:
+        judge = self._new(folders)
+        outcome, told = give(judge), judge.told
+        return outcome if told is None else as_its_text(outcome, told, self._rules, self._inner)
+
+    def _inner(self, text: str) -> Outcome:
+        return self._new(self._start(text)[0]).judge_text(text)
+
+    def _new(self, folders: Folders) -> ShellJudge:
+        return ShellJudge(self._rules, self._links, self._session, self._cwd, folders, moved=self._moved)
 
     def _start(self, text: str) -> tuple[Folders, bool]:
         """Where the shell of *text* is, and, if that may look there, whether it has further places for ``cd``."""

@@ -8,12 +8,12 @@ asked.
 # ruff: noqa: SIM905 -- sets of words are read, and changed, best as a line of words
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from executor_permissions.judge._shell_again import Judging
 from executor_permissions.judge._shell_scope import Outcome
+from executor_permissions.judge._shell_script import is_posix_shell
 from executor_permissions.judge._verdicts import asked_part, denied_part
 from executor_permissions.judge.bash._split_words import MAX_PARTS
 from executor_permissions.judge.options import _programs
@@ -40,8 +40,6 @@ _SHELL_WORDS = frozenset({"shell", "interpreter", "executable"})
 _INPUT_WORDS = frozenset({"stdin", "input"})
 _RUN_WORDS = frozenset({"command", "commands", "cmd", "cmds", "commandline", "cmdline", "script", "scripts", "code"})
 _WHERE_WORDS = frozenset("host hostname container image pod machine node user username sudo root privileged".split())
-_POSIX_SHELLS = frozenset({"bash", "sh", "dash"})
-_SYSTEM = frozenset({"", "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"})
 
 
 def outcome_of(
@@ -200,10 +198,8 @@ def _variables(name: str, variables: object) -> Iterable[Part]:
 
 
 def _shell(name: str, shell: object) -> Iterable[Part]:
-    if isinstance(shell, str):
-        folder_of_it, program = os.path.split(shell)
-        if program not in _POSIX_SHELLS or folder_of_it not in _SYSTEM:
-            yield Part(f"{name} {shell}", "ask", None, f"{shell} is not a shell that can be judged", "invalid")
+    if isinstance(shell, str) and not is_posix_shell(shell):
+        yield Part(f"{name} {shell}", "ask", None, f"{shell} is not a shell that can be judged", "invalid")
 
 
 def _invalid(why: str) -> Outcome:

@@ -98,13 +98,15 @@ def test_what_may_hand_on_something_else_is_asked_about(decide, line):
 
 
 def test_a_search_asks_about_the_secrets_of_other_users(decide, tmp_path, monkeypatch):
+    from executor.confine import _secret_places
     from executor_permissions.judge.paths import _secrets
 
     homes = tmp_path.resolve() / "homes"
     (homes / "bob" / ".ssh").mkdir(parents=True)
     (homes / "bob" / ".ssh" / "id_rsa").write_text("x\n")
     (homes / "bob" / "src").mkdir()
-    monkeypatch.setattr(_secrets, "_HOMES", (str(homes),))
+    for module in (_secrets, _secret_places):
+        monkeypatch.setattr(module, "HOMES", (str(homes),))
     monkeypatch.setattr(_secrets, "_HOME", _secrets.re.compile(f"{homes}/[^/]+"))
     for folder in (homes, homes / "bob"):
         assert decide(f"grep -r x {folder}") == "ask"
