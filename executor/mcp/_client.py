@@ -115,12 +115,21 @@ async def _has(fetch: Callable[[], Any], field: str) -> bool:
 
 
 async def pages(fetch: Callable[..., Any], field: str) -> list[dict[str, Any]]:
-    """Every item of a list that is not the tools', as MCP writes it; `MOST_ITEMS` and `MOST_CHARACTERS` at most."""
+    """
+    Every item of a list that is not the tools', as MCP writes it; `MOST_ITEMS` and `MOST_CHARACTERS` at most.
+
+    A server that does not know the request has none: many know documents, and no templates of them.
+    """
     found: list[dict[str, Any]] = []
     cursor = None
     size = 0
     for _ in range(MOST_PAGES):
-        page = await fetch(cursor=cursor)
+        try:
+            page = await fetch(cursor=cursor)
+        except MCPError as error:
+            if error.code == t.METHOD_NOT_FOUND:
+                break
+            raise
         for item in getattr(page, field):
             told = item.model_dump(by_alias=True, mode="json", exclude_none=True)
             size += size_of(told)

@@ -128,6 +128,8 @@ def handle(message: dict) -> None:
         send({"id": number, "error": {"code": -32603, "message": "the list is locked"}})
     elif method == "tools/list":
         send({"id": number, "result": {"tools": tools()}})
+    elif method == "resources/list" and "documents" in WRONG:
+        send({"id": number, "result": {"resources": [{"uri": "memo://one", "name": "one"}]}})
     elif method == "tools/call":
         call(number, params["name"], params.get("arguments") or {})
     elif method == "notifications/cancelled":

@@ -82,8 +82,8 @@ def test_an_error_answer_is_an_answer(bridge_to, small_server):
 
 
 def test_a_refused_request_is_a_failure_with_the_servers_words(bridge_to, raw):
-    with pytest.raises(ToolFailedError, match=r"no resources/list here \(MCP error -32601\)"):
-        bridge_to({"s": raw()}).list_resources("s")
+    with pytest.raises(ToolFailedError, match=r"no resources/read here \(MCP error -32601\)"):
+        bridge_to({"s": raw()}).read_resource("s", "memo://one")
 
 
 def test_progress_comes_in_order_in_the_thread_that_waits(bridge_to, small_server):

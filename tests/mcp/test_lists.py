@@ -9,6 +9,7 @@ from dataclasses import replace
 import mcp.types as t
 import pytest
 
+from executor import PluginRegistry, ToolExecutor
 from executor.errors import BackendUnavailableError, ToolFailedError
 from executor.mcp import _client, parse_entry
 
@@ -79,6 +80,14 @@ def test_a_list_beside_the_tools_that_is_not_answered_keeps_nobody_from_them(bri
     assert (listing.prompts, listing.resources) == (method.startswith("prompts"), method.startswith("resources"))
     assert bridge.call_tool("s", "echo", {"text": "works"}).content[0].text == "works"
     assert bridge.status()["s"].starts == 1
+
+
+def test_a_server_with_documents_that_knows_no_templates_shows_its_documents(raw):
+    registry = PluginRegistry()
+    with registry, ToolExecutor(registry=registry) as executor:
+        registry.expose("mcp", {"servers": {"s": raw("documents")}, "catalogue": False, "list_timeout": 30})
+        ok, found = executor.execute("mcp__s__listResources", {})
+    assert (ok, found) == (True, {"resources": [{"uri": "memo://one", "name": "one"}], "templates": []})
 
 
 @pytest.mark.parametrize("method", ["initialize", "tools/list"])
