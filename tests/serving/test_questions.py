@@ -8,6 +8,7 @@ import threading
 from contextlib import nullcontext
 
 import httpx2
+import jsonschema
 import mcp.types as t
 import pytest
 from mcp import Client
@@ -51,6 +52,19 @@ def test_the_client_is_asked_and_only_a_clear_yes_allows(connect, run, era, acti
     assert asked[0].requested_schema["required"] == ["allow"]
     assert result.is_error is not allowed
     assert ("went in" in result.content[0].text) is allowed
+
+
+def test_a_client_that_fills_in_every_field_finds_what_to_fill_in(connect, run, era):
+    async def answer(context, params):  # as fastmcp's client does, for a handler that returns response_type(allow=True)
+        content = {name: field.get("default") for name, field in params.requested_schema["properties"].items()}
+        jsonschema.validate(content | {"allow": True}, params.requested_schema)
+        return t.ElicitResult(action="accept", content=content | {"allow": True})
+
+    async def session():
+        async with connect(era, elicitation_callback=answer) as client:
+            return await client.call_tool("guarded")
+
+    assert not run(session()).is_error
 
 
 def test_a_client_that_shows_no_forms_is_denied(connect, run, era):

@@ -26,7 +26,13 @@ _ALLOW: dict[str, Any] = {
     "type": "object",
     "properties": {
         "allow": {"type": "boolean", "title": "Allow this call", "description": "Once; nothing is remembered."},
-        "comment": {"type": "string", "title": "Comment", "description": "Told to the model. May be left out."},
+        # The default is for clients that fill in every field, and then hold what they have filled in to the form.
+        "comment": {
+            "type": "string",
+            "title": "Comment",
+            "description": "Told to the model. May be left out.",
+            "default": "",
+        },
     },
     "required": ["allow"],
 }
