@@ -81,9 +81,21 @@ def _is_of_another(event: Mapping[str, Any]) -> bool:
 
 def _reply(content: Mapping[str, Any]) -> Reply:
     used: set[str] = set()
-    parts = sequence(content.get("parts"), "content.parts")
+    parts = _parts_in(content)
     calls = [call for part in parts if (call := _call_in(part, used)) is not None]
-    return Reply(content, [content] if parts else [], calls)
+    message = {**content, "parts": parts}
+    return Reply(message, [message] if parts else [], calls)
+
+
+def _parts_in(content: Mapping[str, Any]) -> list[Any]:
+    """The parts that say anything: the API sends empty texts, the last of a stream often, and refuses them back."""
+    return [part for part in sequence(content.get("parts"), "content.parts") if not _is_empty(part)]
+
+
+def _is_empty(part: object) -> bool:
+    """Whether it is a text without any, and carries nothing else: a signature has to go back."""
+    found = fields(part, "content.parts[]", **_DUMP)
+    return found.get("text") == "" and not any(value for key, value in found.items() if key != "thought")
 
 
 def _call_in(part: object, used: set[str]) -> WireCall | None:
@@ -145,7 +157,7 @@ class GeminiCollector:
             return []  # only what was used up
         if _is_of_another(event):
             return []
-        parts = sequence(_content_in(event).get("parts"), "content.parts")
+        parts = _parts_in(_content_in(event))
         calls = [call for part in parts if (call := _call_in(part, self._used)) is not None]
         self._parts += parts
         if said := "".join(map(_said_in, parts)):

@@ -202,7 +202,8 @@ class OpenAICollector:
                     self._items = before
                     raise
         if kind in ("error", "response.failed"):
-            refuse_error({"error": event.get("response", event)})
+            told = fields(event.get("response") or event, "response", **_DUMP)
+            refuse_error({"error": told.get("error") or told})
         return []
 
     def _is_in(self, output: Sequence[object]) -> bool:

@@ -294,6 +294,17 @@ def test_parts_of_gemini_come_whole_and_keep_their_signatures():
     assert [call.id for call in request.calls] == [call.id for calls in ready for call in calls]
 
 
+def test_empty_texts_of_gemini_are_not_given_back_but_their_signatures_are():
+    call, signed = {"functionCall": {"name": "a", "args": {}}}, {"text": "", "thoughtSignature": "c2ln"}
+    parts = [{"text": ""}, call, signed, {"text": "", "thought": True}, {"text": "", "thought": False}]
+    events = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in parts]
+    whole = {"candidates": [{"content": {"role": "model", "parts": parts}}]}
+    for request in (collected("gemini", *events), models.read(whole)):
+        assert request.messages == [{"role": "model", "parts": [call, signed]}]
+        assert [each.name for each in request.calls] == ["a"]
+    assert collected("gemini", events[0]).messages == models.read(events[0]).messages == []
+
+
 def test_of_several_candidates_of_gemini_the_first_is_the_reply():
     parts = [[{"text": str(number)}, {"functionCall": {"name": f"a{number}", "args": {}}}] for number in (0, 1)]
     events = [{"candidates": [{"index": number, "content": {"parts": parts[number]}}]} for number in (1, 0, 1)]
@@ -437,6 +448,12 @@ def test_calls_that_were_given_out_stay_when_the_end_of_responses_does_not_have_
         ),
         ("anthropic", {"type": "content_block_stop"}, "has no index"),
         ("openai", {"type": "response.failed", "response": {"message": "overloaded"}}, "overloaded"),
+        (
+            "openai",
+            {"type": "response.failed", "response": {"id": "r", "output": [], "error": {"message": "overloaded"}}},
+            "not a reply: overloaded",
+        ),
+        ("openai", {"type": "error", "code": "server_error", "message": "overloaded"}, "not a reply: overloaded"),
         ("openai-chat", {"error": {"message": "overloaded"}}, "overloaded"),
         ("openai-chat", {"choices": [{"delta": 3}]}, "delta is a int, not an object"),
         ("ollama", {"error": "overloaded"}, "overloaded"),
