@@ -8,6 +8,8 @@ import mcp.types as t
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import Field
 
+from executor.mcp._failures import older
+
 if TYPE_CHECKING:
     from executor.mcp._call import Call
 
@@ -24,7 +26,10 @@ class Answer(t.CallToolResult):
 
 
 def answer_of(result: t.CallToolResult, call: Call[Any]) -> t.CallToolResult:
-    """*result*, with what was noticed while it came."""
+    """*result*, with what was noticed while it came, and with what to do about a failure that can be helped."""
+    said = [block.text for block in result.content if isinstance(block, t.TextContent)] if result.is_error else []
+    if advice := older(" ".join(said)).removeprefix(". "):
+        result = result.model_copy(update={"content": [*result.content, t.TextContent(text=advice)]})
     if not call.warnings:
         return result
     fields = {name: getattr(result, name) for name in result.model_fields_set}

@@ -26,7 +26,7 @@ CLOSED = "Connection closed"  # what it says of a transport that is over
 STAND_IN = "Server returned an error response"  # what the SDK says of an HTTP error that brings no MCP error
 NO_ANSWER = ("SSE stream ended", "SSE stream failed")  # the SDK's words for a request that has none
 NO_MCP = "Failed to parse"  # and of an answer that it cannot read
-NO_WAY_BACK = "no back-channel for server-initiated requests"  # of a server's request to a client that is of 2026-07-28
+NO_WAY_BACK = "server-initiated requests"  # what the SDK and fastmcp say a client of 2026-07-28 cannot be sent
 MOST_WORDS = 500  # characters of an error: some quote a whole schema and answer
 MOST_SAID = 64 * 1024  # characters of what a server says of one: secrets are looked for in it, on the loop
 # Statuses of requests that were turned away before anybody read what they want.
@@ -138,7 +138,7 @@ def of_call(
                 f"not known. The next call starts it again{_stderr(tail)}"
             )
         said = f"{error.message or 'the server refused the call'} (MCP error {error.code})"
-        return ToolFailedError(f"{what}: {said}{_urls(error.data)}{_older(error)}")
+        return ToolFailedError(f"{what}: {said}{_urls(error.data)}{older(error.message)}")
     if isinstance(error, OSError) or type(error).__module__.startswith(("httpx2", "httpcore")):
         return BackendUnavailableError(f"{what}: the server cannot be reached: {_words(error)}{_stderr(tail)}")
     return ToolFailedError(f"{what}: {_words(error)}")
@@ -174,9 +174,9 @@ def _urls(data: object) -> str:
     return f". {'; '.join(told)} , and call again" if told else ""
 
 
-def _older(error: MCPError) -> str:
-    """What has a server heard that asks in the way of the older era, in which the SDK's ``Context.elicit`` asks."""
-    if NO_WAY_BACK not in error.message:
+def older(said: str) -> str:
+    """What has a server heard that *said* it could not ask: it asks in the older era's way (``Context.elicit``)."""
+    if NO_WAY_BACK not in said:
         return ""
     return '. It asks as servers did before 2026-07-28: write "protocol": "2025-11-25" in its entry'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 
@@ -174,6 +175,15 @@ server.run("stdio")
         return
     with pytest.raises(ToolFailedError, match='write "protocol": "2025-11-25" in its entry'):
         ask(bridge)
+
+
+def test_so_is_one_whose_framework_makes_a_failure_of_it(bridge_to, raw):
+    said = "elicitation via server-initiated requests is unavailable on 2026-07-28 connections."  # fastmcp's words
+    result = json.dumps({"isError": True, "content": [{"type": "text", "text": said}]})
+    answer = bridge_to({"s": raw()}).call_tool("s", "give", {"text": result})
+    assert answer.is_error
+    assert answer.content[0].text == said
+    assert 'write "protocol": "2025-11-25" in its entry' in answer.content[1].text
 
 
 def test_the_clock_of_the_executors_call_stands_still_too(bridge_to, server, person):
