@@ -378,3 +378,37 @@ def test_what_ends_in_a_child_takes_no_lock_that_a_thread_of_the_parent_holds(tm
     command = [sys.executable, "-W", "ignore", "-c", ENDS]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.stdout == "0", done.stderr
+
+
+IMPORTING = """
+import os, signal, sys, threading
+from executor import ToolExecutor
+
+importing, parent = threading.Event(), os.getpid()
+sys.path.insert(0, "")
+threading.Thread(target=lambda: __import__("slow"), daemon=True).start()
+importing.wait()
+child = os.fork()
+if not child:
+    signal.alarm(15)
+    import slow
+    os._exit(0 if slow.whole and slow.within.value == 1 else 1)
+os.write(1, b"%d" % os.waitpid(child, 0)[1])
+os._exit(0)
+"""
+SLOW = """
+import __main__, os, threading
+import within
+if os.getpid() == __main__.parent:
+    __main__.importing.set()
+    threading.Event().wait()
+whole = True
+"""
+
+
+def test_what_a_thread_of_the_parent_was_importing_is_imported_by_the_child(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "within.py").write_text("value = 1")
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTING]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.stdout == "0", done.stderr

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _frozen_importlib as imports  # what `importlib` is made of
 import os
+import sys
+import threading
 import weakref
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +28,28 @@ forks = 0  # how many forks lie between the first process and this one: what beg
 def _after_fork() -> None:
     global forks  # noqa: PLW0603 -- a number of this process, as os.getpid() is, but never used twice
     forks += 1
+    _forget_imports()
     for owner, names in list(_locks.items()):  # first: what is dropped below may take one of them when it ends
         for name, make in names.items():
             setattr(owner, name, make())
     for each in list(of_this_process):
         each._begin()  # noqa: SLF001 -- of this very module
+
+
+def _forget_imports() -> None:
+    """
+    What a thread of the parent was importing is imported anew by whoever needs it here.
+
+    Python gives the child each module's lock as that thread held it, and whoever imports the module waits without end.
+    """
+    locks: dict[str, Callable[[], Any]] = getattr(imports, "_module_locks", {})
+    for name, get in list(locks.items()):
+        lock = get()
+        if lock is None or lock.owner == threading.get_ident():  # this thread forks while it imports
+            continue
+        locks.pop(name, None)
+        if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
+            del sys.modules[name]
 
 
 def fork_safe(owner: object, name: str, make: Callable[[], L]) -> L:
