@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import gc
 import os
 import threading
+import weakref
 from typing import Annotated
 
 import pytest
@@ -682,3 +684,20 @@ def test_a_stop_that_is_interrupted_loses_no_result(executor, monkeypatch):
     go_on[0].get_loop().call_soon_threadsafe(go_on[0].set_result, "late")
     result = future.result(SECONDS)
     assert (result.kind, result.error) == ("cancelled", "enough")
+
+
+def test_an_executor_whose_loop_ended_with_one_of_its_calls_is_free():
+    executor = ToolExecutor()
+    gone, loop = weakref.ref(executor), executor._way.setup.loop
+
+    async def quick(args):
+        return 1
+
+    executor.register("quick", quick)
+    executor.register("down", lambda args: gone().shutdown(wait=False))
+    assert executor.execute("quick") == (True, 1)
+    assert executor.execute("down") == (True, False)
+    loop._serving.thread.join(SECONDS)
+    del executor
+    gc.collect()
+    assert gone() is None

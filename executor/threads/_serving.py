@@ -134,7 +134,8 @@ class Serving:
 
     def _close(self, seconds: float, last: Callable[[], Coroutine[Any, Any, object]] | None) -> None:
         if self._ending is None:
-            self._ending = self._loop.create_task(self._end(seconds, last))
+            # Not in the context of the call whose end has ended the loop: that would never be free, with its executor.
+            self._ending = self._loop.create_task(self._end(seconds, last), context=contextvars.Context())
             self._ending.add_done_callback(self._stop)
 
     def _stop(self, _: object) -> None:
