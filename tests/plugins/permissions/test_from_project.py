@@ -9,7 +9,7 @@ from executor_permissions import Policy
 
 SPELLED = {  # a rule, and spellings of what it is about
     "cat secrets/*": ["cat {root}/secrets/k", "cd secrets && cat k", "cd secrets; cat ./k", "(cd src/.. && cat secrets/k)", "cat ../proj/secrets/k", "cat $PWD/secrets/k"],
-    "rm -rf src": ["rm -rf {root}/src", 'rm -rf "$PWD"/src/', "cd src && rm -rf ../src", "rm -rf /proc/self/cwd/src", "timeout 5 rm -rf {root}/src", "sh -c 'cd src; rm -fr ../src'", "cd src; rm -rf /proc/self/cwd/../src"],
+    "rm -rf src": ["rm -rf {root}/src", 'rm -rf "$PWD"/src/', "cd src && rm -rf ../src", "rm -rf /proc/self/cwd/src", "timeout 5 rm -rf {root}/src", "sh -c 'cd src; rm -fr ../src'", "cd src; rm -rf /proc/self/cwd/../src", "rm -rf /dev/fd/../cwd/src", "rm -rf /proc/net/../cwd/src", "cd src; rm -rf /proc/thread-self/../../cwd/../src", "rm -rf /proc/./self//cwd/src", "cd /proc; rm -rf self/root/{root}/src"],
     "rm -rf src/": ["rm -rf src", "rm -rf ./src/", "cd src && rm -rf {root}/src"],
     "rm -rf ${project}/src": ["rm -rf src", "rm -rf ./src", "cd src && rm -rf ../src", "rm -rf {root}/src"],
     "rm -rf ${project}": ["rm -rf .", "cd src && rm -rf ..", "rm -rf {root}/"],

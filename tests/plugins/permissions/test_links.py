@@ -98,6 +98,7 @@ def test_a_shortcut_of_a_process_is_that_of_the_process_which_will_run(top):
     for name, expected in {
         "self/cwd/x": f"{here}/x", "thread-self/cwd": here, "self/task/7/cwd/x": f"{here}/x", "self/root/etc/x": "/etc/x", "self/cwd/chain/../file": f"{top}/a/file",
         "self/environ": "/proc/self/environ", "self/fd/3": "/proc/self/fd/3", "cpuinfo": "/proc/cpuinfo",
+        "net/../cwd": here, "mounts/../root/x": "/x", "thread-self/../../cwd": here, "thread-self/..": "/proc/self/task", "net/tcp": "/proc/self/net/tcp",
     }.items():  # fmt: skip
         assert links.real(f"/proc/{name}", here) == expected
     for name in ("1/cwd/x", "1/root/x", "$$/cwd", "1/fd/3", "1/task/1/cwd", "self/map_files/x"):
@@ -105,6 +106,13 @@ def test_a_shortcut_of_a_process_is_that_of_the_process_which_will_run(top):
             links.real(f"/proc/{name}", here)
     with pytest.raises(UnclearPathError, match="shortcut"):
         links.real("/proc/self/cwd/x")  # of a process whose folder is not known
+
+
+@pytest.mark.parametrize("path", ["3/x", "3/", "3/.", "3/..", "3/../cwd/x", "0/x/y"])
+def test_no_path_goes_on_behind_a_descriptor(top, path):
+    for start in ("/proc/self", "/proc/thread-self", "/proc/self/task/7"):
+        with pytest.raises(UnclearPathError, match="descriptor"):
+            Links().real(f"{start}/fd/{path}", str(top))
 
 
 def test_where_a_path_leads_is_looked_up_once_but_not_in_a_process(top, monkeypatch):

@@ -220,3 +220,21 @@ def test_a_pattern_is_not_taken_for_a_file_of_the_same_characters(tmp_path, text
 def test_nor_in_a_script(verdicts):
     (line,) = lines = ["bash -c \"wc < '.e*'; wc < .e*\""]
     assert verdicts(lines, READING)[line] == "maybe"
+
+
+BY_DESCRIPTOR = [
+    "cat /dev/fd/3/.env 3< .", "cat /proc/self/fd/3/.env 3< .", "cat /dev/stdin/.env < .", "cat /dev/stdin/.env < ./", "cat /dev/fd/3/*nv 3< .", "cat /dev/fd/3/../.env 3< src",
+    "exec 3< .; cat /dev/fd/3/.env", "cd /dev/fd/3 3< .; cat .env", "grep -r S /dev/fd/3 3< .", "cp -r /dev/fd/3 x 3< .", "bash -c 'cat /dev/fd/3/.env 3< .'", "cat /dev/fd/3/id 3< ~/.ssh",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", BY_DESCRIPTOR)
+def test_a_folder_that_is_opened_holds_what_is_in_it(verdicts, tmp_path, command):
+    (tmp_path / "proj/src").mkdir()
+    assert verdicts([command], READING)[command] in ("maybe", "deny")
+
+
+def test_one_that_holds_nothing_that_is_kept_may_be_opened(verdicts, tmp_path):
+    (tmp_path / "proj/src").mkdir()
+    free = ["ls /dev/fd/3 3< src", "cat /dev/stdin < src", "cat /dev/fd/3 3< a.txt"]
+    assert set(verdicts(free, READING).values()) == {"allow"}

@@ -45,7 +45,7 @@ def decide(place, rules=RULES):
 # Ways to write a path that is .env or something else that no tool may read, from the project's folder.
 SPELLINGS = [
     ".env", "./.env", "src/../.env", "//{root}/.env", "{root}/.env", "/proc/self/cwd/.env", "/proc/thread-self/cwd/.env", "/proc/self/root{root}/.env",
-    "/proc/self/task/1/cwd/.env", "link-env", "link-*", "link-?nv", "*-env", ".e*", ".[e]nv", ".??v", "in/../../.env", "src/back/.env", "src/ba*/.env", "docs/.env",
+    "/proc/self/task/1/cwd/.env", "/proc/net/../cwd/.env", "/proc/thread-self/../../cwd/.env", "/dev/fd/../cwd/.env", "link-env", "link-*", "link-?nv", "*-env", ".e*", ".[e]nv", ".??v", "in/../../.env", "src/back/.env", "src/ba*/.env", "docs/.env",
     "d*/.env", "*/.env", "link-keys/id", "link-k*/id", "k*/i*", "keys/../keys/id", "a.pem", "*.pem", "x.txt", "[x].txt", '"$PWD/.env"', "$PWD/.env", '"$(pwd)/.env"',
     "$(pwd)/.env", "$(echo .env)", "'.env'", '".e"nv', "\\.env", ".en{{v,x}}", "{{.env,a.txt}}", '"$x"', "$x", "$(basename .env)", "../proj/.env", "../*/.env",
     "/proc/self/cwd/k*/id", "$y$z", '"${{y}}nv"', "out/../../proj/.env", "src/sub/../../.env", "keys",
@@ -90,6 +90,8 @@ def test_a_plain_spelling_is_denied_rather_than_asked_about(place):
         "{root}/.env",
         "link-env",
         "/proc/self/cwd/.env",
+        "/proc/net/../cwd/.env",
+        "/proc/thread-self/../../cwd/.env",
         "in/../../.env",
         "docs/.env",
         "a.pem",

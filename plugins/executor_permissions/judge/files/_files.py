@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Literal
 
@@ -170,18 +171,24 @@ class Operands:
         """The same for a file that is redirected to or from."""
         worst: Finding | None = None
         for folder in folders:
-            if type(path) is not str and type(path) is not Glob:
-                found: Iterable[Finding] = self._unsettled(path, folder, writes=writes)
-            elif type(path) is str and self._is_usual([path], folder):
-                continue
-            elif folder == ANYWHERE and path[:1] != "/":
-                found = self._somewhere(path, writes=writes)
-            else:
-                look = self._path if type(path) is str else self._glob
-                found = look(path, folder, "", WRITES if writes else READS)
-            for finding in found:
+            for finding in self._opened(path, folder, writes=writes):
                 worst = worse(worst, finding)
         return worst
+
+    def _opened(self, path: str, folder: str, *, writes: bool) -> Iterator[Finding]:
+        effect = WRITES if writes else READS
+        if type(path) is Glob:
+            yield from self._glob(path, folder, "", effect)
+        elif type(path) is not str:
+            yield from self._unsettled(path, folder, writes=writes)
+        elif folder == ANYWHERE and path[:1] != "/":
+            yield from self._somewhere(path, writes=writes)
+        else:
+            if not self._is_usual([path], folder):
+                yield from self._path(path, folder, "", effect)
+            if not writes and self._links.exists(os.path.join(folder, path, ".")):
+                with suppress(UnclearPathError):  # which was said just now
+                    yield from self._taken(self._look(path, folder)[0], follow=True)  # by names like /dev/fd/3/x
 
     def _unsettled(self, text: str, folder: str, *, writes: bool) -> Iterator[Finding]:
         """A target of which the shell works out a part."""
@@ -360,7 +367,8 @@ class Operands:
             fixed = next((i for i, part in enumerate(rest) if WILDCARD.search(part)), len(rest))
             if ".." in rest[fixed:]:
                 raise UnclearPathError(f"{path} goes up from a folder that only the running shell knows")
-            real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed]]) or "/", folder or None)
+            end = [""] if fixed < len(rest) else []  # it is a folder, and no descriptor
+            real = self._links.real("/".join([start.rstrip("/"), *rest[:fixed], *end]) or "/", folder or None)
             yield "/".join([real.rstrip("/"), *rest[fixed:]]) or "/"
             if fixed < len(rest):
                 waiting.extend(

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 _MAX_LINKS = 40  # as in Linux: path_resolution(7)
 _LONG = 250  # characters of a path, above which it is tried to go on from what is known of folders above it,
 _LEVELS = 4  # of so many
+# The links in /proc itself, see proc(5); those to whoever looks are left as they are: ".." of one is not /proc.
+_OF_PROC = {"net": "self/net", "mounts": "self/mounts"}
+_ABOVE = {"/proc/thread-self": "/proc/self/task"}
 _OWN_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?\Z")
 _A_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?\Z")
+_DESCRIPTOR = re.compile(r"/proc/.*/fd/[^/]+\Z")
+_OF_DEV = {"/dev/fd": "/proc/self/fd"}
 _SHORTCUTS = frozenset({"cwd", "root", "fd", "map_files", "exe"})
 _NO_LINK = frozenset({errno.EINVAL, errno.ENOENT, errno.ENOTDIR})  # of a file or folder; it has gone just now
 _SECOND = 1_000_000_000  # nanoseconds
@@ -214,10 +219,12 @@ class Links:
         followed = 0
         while parts:
             part = parts.pop()
+            if at.startswith("/proc/") and _DESCRIPTOR.match(at):
+                raise UnclearPathError(f"{at} may be a descriptor of any folder")
             if part in ("", "."):
                 continue
             if part == "..":
-                at = at.rpartition("/")[0]
+                at = _ABOVE.get(at) or at.rpartition("/")[0]
                 continue
             here = f"{at}/{part}"
             target = self._target(at, part, here, folder)
@@ -241,6 +248,23 @@ class Links:
         if target == _NOT_LOOKED_AT:
             target = self._targets[here] = _target_of(here)
         return target
+
+
+class _Texts(Links):
+    """The same of texts: it looks at nothing, and knows the links that each Linux has."""
+
+    __slots__ = ()
+
+    def _target(self, at: str, part: str, here: str, folder: str | None) -> str | None:
+        return _shortcut(at, part, here, folder) if at.startswith("/proc") else _OF_DEV.get(here)
+
+
+def without_shortcuts(path: str, folder: str) -> str:
+    """*path* (absolute) of a process that runs in *folder*, without the links of /proc, as far as a text tells."""
+    try:
+        return _Texts().real(path, folder)
+    except UnclearPathError:
+        return path
 
 
 def stamp_of(path: str) -> Stamp | None:
@@ -277,6 +301,8 @@ def _target_of(path: str) -> str | None:
 
 def _shortcut(at: str, part: str, here: str, folder: str | None) -> str | None:
     """The same below /proc, which shows each process itself: not what it shows to whoever judges."""
+    if at == "/proc":
+        return _OF_PROC.get(part)
     if part not in _SHORTCUTS or not _A_PROCESS.match(at):
         return None
     own = _OWN_PROCESS.match(at) is not None

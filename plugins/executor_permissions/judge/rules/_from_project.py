@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._words import Glob, Unknown
 from executor_permissions.judge.paths._globs import escaped
+from executor_permissions.judge.paths._links import without_shortcuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 _VALUE = re.compile(r"(-{0,2}[A-Za-z_][\w-]*=)(.*)", re.DOTALL)  # "of=/dev/sda", "--file=../a"
-_HERE = re.compile(r"/proc/(?:self|thread-self)(?:/task/[^/]+)?/(cwd|root)(?=/|\Z)")
+_SHORTCUT = re.compile(r"/(?:proc|fd)/")
 MOST_PLACES = 1000  # words, in each folder: more take too long
 _PLAIN, _GLOB = str, Glob
 
@@ -99,10 +100,8 @@ def _written(words: list[str], folder: str, project: str, is_path: Callable[[str
 
 def place(path: str, folder: str, project: str) -> str:
     """*path*, as it is in *folder*, written from *project*."""
-    here = _HERE.match(path)
-    if here is not None:
-        path = (folder if here[1] == "cwd" else "") + path[here.end() :] or "/"
-    place = os.path.normpath("/" + os.path.join(folder, path).lstrip("/"))
+    place = "/" + os.path.join(folder, path).lstrip("/")
+    place = os.path.normpath(without_shortcuts(place, folder) if _SHORTCUT.search(place) else place)
     if place == project:
         return "."
     return place.removeprefix(project.rstrip("/") + "/")
