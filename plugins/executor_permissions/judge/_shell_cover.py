@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._moves import OWN_VARIABLE, REACHING_ALL, READ_VALUES, read_names
+from executor_permissions.judge.bash._moves import OWN_VARIABLE, REACHING_ALL, READ_VALUES, names_set, read_names
 from executor_permissions.judge.bash._public import with_public_words
 from executor_permissions.judge.bash._words import KNOWN, Number
 from executor_permissions.judge.files._made_links import MAKERS, LinkMakers
@@ -105,10 +105,8 @@ class Cover:
                 )
         if not KNOWN.issuperset(map(type, command.words)) and with_public_words(command) is None:
             return "a word of it is only known when it runs"
-        if program == "read":
-            other = next((name for name in read_names(command.words)[0] if not OWN_VARIABLE.match(name)), None)
-            return f"it sets the variable {other}" if other is not None else None
-        return None
+        other = next((name for name in names_set(command.words) if not OWN_VARIABLE.match(name)), None)
+        return f"it sets the variable {other}" if other is not None else None
 
     def misplaced(self, step: Step) -> str | None:
         """Why its folder keeps every rule from *step*."""

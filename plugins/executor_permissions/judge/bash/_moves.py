@@ -232,6 +232,17 @@ def read_names(words: list[str]) -> tuple[list[str], list[str]]:
     return names, options
 
 
+def names_set(words: list[str]) -> list[str]:
+    """The variables that a builtin with these words may set by name, besides those that are declared."""
+    words = _bare(words)
+    name = words[0] if words else ""
+    if name == "read":
+        return read_names(words)[0]
+    if name == "getopts":
+        return words[2:3]
+    return [word for word in words[1:] if _NAME.match(word)] if name in ("mapfile", "readarray", "wait") else []
+
+
 def _bare(words: list[str]) -> list[str]:
     """The builtin behind ``command`` and ``builtin``."""
     while len(words) > 1 and words[0] in ("command", "builtin") and type(words[0]) is str:

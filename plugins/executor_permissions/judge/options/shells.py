@@ -105,7 +105,11 @@ PROGRAMS: dict[str, Entry] = {
     "test [ [[": Entry("reader", manual="bash 5.2", shape="test"),
     "true false :": Entry("reader", manual="bash 5.2", traits="inert", shape="anything"),
     "cd pushd": Entry("reader", "read", "-L -P", manual="bash 5.2"),
-    "popd dirs exit return break continue shift wait jobs fg bg": Entry(
+    "mapfile readarray": Entry("writer", "name", "-t -d: -n: -O: -s:", manual="bash 5.2", asks="-C: -c: -u:"),
+    "getopts": Entry("writer", "text name text*", manual="bash 5.2"),
+    "let": Entry("writer", manual="bash 5.2"),  # a subscript in it is run
+    "wait": Entry("reader", "text*", "-# -n -f", manual="bash 5.2", asks="-p:"),
+    "popd dirs exit return break continue shift jobs fg bg": Entry(
         "reader", "text*", "-# -l -p -v -r -n", manual="bash 5.2", traits="exact"
     ),
     "set": Entry(
