@@ -186,6 +186,7 @@ def test_other_values_are_checked_by_their_kind():
         "rustfmtargument": (["--check", "-l", "--color=never"], ["--config-path", "x", ""]),
         "rusttarget": (["x86_64-unknown-linux-gnu", "wasm32"], ["x.json", "./x", "A", "a--b"]),
         "shellword": (["a/b=1,2:3@4%5+6"], ["", "a b", "a;b", "$a", "*"]),
+        "below": (["cache/x", "*", "x.json"], ["../x", "a/../../x", "/x", "~/x"]),
         "testargument": (["-k", "x"], ["--logfile", "--logfile=x"]),
         "yq": ([".a.env", ".load", '."load-balancer"', ".a | keys"], ["load(.a)", 'load_str("x")', "strload(.a)", "strenv(A)", "env(A)", "envsubst", 'eval("a")', "$ENV"]),
     }  # fmt: skip

@@ -163,6 +163,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "address": lambda value: ":" in value and _is_remote(value),  # else it is a folder, with settings of its own
     "archive": lambda value: ":" not in value,  # HOST:FILE runs ssh
     "awk": is_safe_awk,
+    "below": _is_relative,
     "buffer": lambda value: _BUFFER.match(value) is not None,
     # npm, pip and the like: a package by its name, or a folder; no address, and no repository that is short for one.
     "codenpm": lambda value: value[:1] == "." or _NPM_PACKAGE.match(value) is not None,

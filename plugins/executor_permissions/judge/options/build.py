@@ -288,7 +288,7 @@ PROGRAMS: dict[str, Entry] = {
                 "--nologo --filter: --list-tests --blame --verify-no-changes --force --outdated",
                 asks="-o:write --output:write -l: --logger: --settings: -s: --collect: --results-directory:write "
                 "--source: -p: --property:",
-                traits="at",
+                traits="at words",
             )
         },
     ),

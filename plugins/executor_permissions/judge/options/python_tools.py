@@ -62,7 +62,7 @@ PROGRAMS: dict[str, Entry] = {
         "--max-warnings:codeoperand --cov? --no-cov --cov-branch --cov-append --cov-fail-under:codeoperand "
         "--no-cov-on-fail --dist:codeoperand --numprocesses:codeoperand --version --help -p:(no:*) "
         "--cov-report:(term|term-missing|term:skip-covered|term-missing:skip-covered) --cov-context:(test) "
-        "--cache-show? --cache-clear --reruns:codeoperand --reruns-delay:codeoperand --timeout:codeoperand "
+        "--cache-show?below --cache-clear --reruns:codeoperand --reruns-delay:codeoperand --timeout:codeoperand "
         "--timeout-method:codeoperand -f --looponfail --forked --no-fixtures-cleanup --trace-config --benchmark-only "
         "--benchmark-skip --benchmark-disable --snapshot-update --random-order --randomly-seed:codeoperand "
         "--asyncio-mode:codeoperand --hypothesis-seed:codeoperand --hypothesis-profile:codeoperand "
