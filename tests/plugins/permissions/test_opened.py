@@ -238,3 +238,25 @@ def test_one_that_holds_nothing_that_is_kept_may_be_opened(verdicts, tmp_path):
     (tmp_path / "proj/src").mkdir()
     free = ["ls /dev/fd/3 3< src", "cat /dev/stdin < src", "cat /dev/fd/3 3< a.txt"]
     assert set(verdicts(free, READING).values()) == {"allow"}
+
+
+# Where nobody knows the folder that a command runs in, it may be one that is kept.
+UNKNOWN_FOLDERS = [
+    "cd -; cat id", "read HOME < l; cd; cat id", "read OLDPWD < l; cd -; cat ./id", "cd -; cat ../id", "cd -; cat < id", "cd -; cat *", "cd -; cat deep", "cd -; grep -r x", "cd -; cp -r . /tmp/x",
+    "env -C $x cat id", "env --chdir $x bash -c 'cat id'", "cat $x/id", 'cat "$x/id"', "cat < $x/id", "sudo -D $x cat id", "find src -execdir cat ../.env \\;", "env -C src cat ../.env",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", UNKNOWN_FOLDERS)
+def test_a_folder_that_nobody_knows_may_be_one_that_is_kept(verdicts, tmp_path, command):
+    kept = tmp_path / ".ssh/keys"
+    kept.mkdir(parents=True)
+    (kept.parent / "id").touch()
+    (kept / "deep").touch()
+    assert verdicts([command], READING)[command] == "maybe"
+
+
+def test_it_is_none_where_there_is_nothing_of_that_name(verdicts, tmp_path):
+    (tmp_path / ".ssh").mkdir()
+    free = ["cd -; cat README.md", "cd -; npm test", "cd -; ls", "env -C $x cat a.py", "for d in */; do cat \"$d/package.json\"; done", "env -C src cat a.py"]  # fmt: skip
+    assert set(verdicts(free, READING).values()) == {"allow"}

@@ -15,7 +15,7 @@ from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._words import KNOWN, REST, Glob, Number
+from executor_permissions.judge.bash._words import DEFINITE, KNOWN, REST, Glob
 from executor_permissions.judge.files._effects import COPYING, MOVING, READS, WRITES, Effect, affects_by_itself
 from executor_permissions.judge.files._findings import Finding, finding_of, may_be_worse, possible, softened, worse
 from executor_permissions.judge.files._operands import (
@@ -30,6 +30,7 @@ from executor_permissions.judge.files._operands import (
 from executor_permissions.judge.files._search import Searches
 from executor_permissions.judge.files._unpacked import kept_in
 from executor_permissions.judge.files._unseen import (
+    anywhere,
     given_unseen,
     may_be_given,
     may_be_opened,
@@ -176,16 +177,15 @@ class Operands:
         return worst
 
     def _opened(self, path: str, folder: str, *, writes: bool) -> Iterator[Finding]:
-        effect = WRITES if writes else READS
         if type(path) is Glob:
-            yield from self._glob(path, folder, "", effect)
+            yield from self._glob(path, folder, "", WRITES if writes else READS)
         elif type(path) is not str:
             yield from self._unsettled(path, folder, writes=writes)
         elif folder == ANYWHERE and path[:1] != "/":
-            yield from self._somewhere(path, writes=writes)
+            yield from self._from_anywhere(path, path, writes=writes)
         else:
             if not self._is_usual([path], folder):
-                yield from self._path(path, folder, "", effect)
+                yield from self._path(path, folder, "", WRITES if writes else READS)
             if not writes and self._links.exists(os.path.join(folder, path, ".")):
                 with suppress(UnclearPathError):  # which was said just now
                     yield from self._taken(self._look(path, folder)[0], follow=True)  # by names like /dev/fd/3/x
@@ -208,8 +208,8 @@ class Operands:
             return
         for text in texts:
             for folder in folders:
-                if folder == ANYWHERE and text[:1] != "/":
-                    yield from self._somewhere(text)
+                if folder == ANYWHERE and text[:1] != "/" and type(word) in DEFINITE:
+                    yield from self._from_anywhere(word, text, writes=not effect.reads(word))
                     continue
                 looks = self._rules.looks if type(word) is str else 1 + len(self._rules.patterns)
                 self._looks += looks * (2 if effect.moves else 1)  # what is in it, too
@@ -218,11 +218,10 @@ class Operands:
                     return
                 if type(word) is Glob:
                     yield from self._glob(text, folder, program, effect)
-                elif type(word) is str or type(word) is Number:
-                    if effect.moves or not self._is_usual([text], folder):
-                        yield from self._path(text, folder, program, effect)
-                else:
+                elif type(word) not in DEFINITE:
                     yield from self._partly_known(text, folder, writes=not effect.reads(word))
+                elif effect.moves or not self._is_usual([text], folder):
+                    yield from self._path(text, folder, program, effect)
 
     def _are_usual(self, words: list[str], folders: Folders) -> bool:
         """Whether `_word` has nothing to say of any of *words*, as for nearly every command."""
@@ -336,7 +335,9 @@ class Operands:
                 yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
                 return
 
-    # Globs.
+    def _from_anywhere(self, word: str, text: str, *, writes: bool) -> Iterator[Finding]:
+        yield from self._somewhere(text, writes=writes)
+        yield from () if writes else possible(anywhere("" if type(word) is Glob else text, self._rules, self._links))
 
     def _glob(self, text: str, folder: str, program: str, effect: Effect) -> Iterator[Finding]:
         try:

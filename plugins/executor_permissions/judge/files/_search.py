@@ -10,6 +10,7 @@ from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._words import Glob, program_of
 from executor_permissions.judge.files._rg_settings import is_configured, with_settings
 from executor_permissions.judge.files._searching import Search
+from executor_permissions.judge.files._unseen import there
 from executor_permissions.judge.git._work_tree import work_tree_of
 from executor_permissions.judge.paths._globbed import globbed
 from executor_permissions.judge.paths._paths import Place, UnclearPathError
@@ -56,6 +57,8 @@ class Searches:
         search = Search.of(words)
         if search is None:
             return None
+        if ANYWHERE in folders and any(path[:1] != "/" for path in search.operands or [""]):
+            return self._somewhere(search)
         asked = None
         for folder in folders - {ANYWHERE}:
             if search.unless_repository and work_tree_of(folder, self._links) is not None:
@@ -72,6 +75,11 @@ class Searches:
             except UnclearPathError as error:
                 return "maybe", str(error), None
         return asked
+
+    def _somewhere(self, search: Search) -> tuple[Literal["maybe"], str, str] | None:
+        for one in (*there(self._rules, self._links, "read"), *self._rules.globs("read")):
+            return "maybe", f"it {search.does} a folder that is not known, which may hold {one.path}", one.rule
+        return None
 
     def _reached_below(self, search: Search, top: str) -> tuple[Literal["maybe", "ask"], str, str | None] | None:
         for one in self.held(top, follow=search.follows, deep=search.deep, skips=search.skips):

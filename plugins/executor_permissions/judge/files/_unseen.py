@@ -15,7 +15,7 @@ from executor_permissions.judge.files._findings import Finding
 from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.paths._globs import Wildcard
 from executor_permissions.judge.paths._overlap import may_meet, name_may_meet
-from executor_permissions.judge.paths._paths import LONGEST_PATH
+from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _WORKED_OUT = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[^\w({]|\{(?:[^{}.,]|\.(?!\.))*+[.,][^{}]*+\}")
 _MARK = "\0"  # in no word of a command
 _DEEPEST_BRACES = 6
+_MOST_ENTRIES = 2000  # of kept folders
 _STARTS_ANYHOW = frozenset("*?[")
 _OF_A_TEXT = re.compile(r"[\s=:]")  # "fix $x", VERSION=$v, image:$tag; what is behind a sign is looked at by itself
 _READ_AND_WRITTEN: tuple[Literal["read"], Literal["write"]] = ("read", "write")
@@ -154,6 +155,8 @@ def _may_be_named(
     """The same by what is written out of *text*; *deeper*: what is worked out may hold slashes."""
     pattern = _pattern(text)
     fixed, star, rest = (home + pattern[1:] if pattern[:2] == "~/" else pattern).partition("*")
+    if star and not fixed and rest[:1] == "/" and "*" not in rest:
+        yield from anywhere(rest, rules, links)  # what is worked out may be any folder
     if folder == ANYWHERE and fixed[:1] != "/":
         return
     start, _, name = os.path.join(folder, fixed).rpartition("/")
@@ -174,6 +177,46 @@ def _may_be_named(
 def there(rules: FileRules, links: Links, kept: Literal["read", "write"]) -> list[Found]:
     """The files and folders that are kept from *kept*; from reading those that are there."""
     return [one for one in rules.roots.values() if one.kept == kept and _is_there(one, links)]
+
+
+def _names_below(rules: FileRules, links: Links) -> dict[str, Found] | None:
+    """The names of all that is in folders that are kept from reading, each with one of these; None: too many."""
+    found: dict[str, Found] = {}
+    left = _MOST_ENTRIES
+    for one in there(rules, links, "read"):
+        waiting = [one.path]
+        while waiting:
+            for entry in links.entries(waiting.pop()):
+                left -= 1
+                if left < 0:
+                    return None
+                found.setdefault(entry.path.rpartition("/")[2], one)
+                if entry.is_folder:
+                    waiting.append(entry.path)
+    return found
+
+
+def anywhere(text: str, rules: FileRules, links: Links) -> Iterator[Found]:
+    """
+    What the relative path *text* may be where nobody knows where it begins; all, if it is empty.
+
+    Raises:
+        UnclearPathError: The folders that are kept hold more than is looked at.
+    """
+    if "names below" not in links.memory:
+        links.memory["names below"] = _names_below(rules, links)
+    below = links.memory["names below"]
+    if below is None:
+        raise UnclearPathError("folders that are kept hold more than is looked at")
+    name = text.rstrip("/").rpartition("/")[2]
+    if not text:
+        yield from there(rules, links, "read")
+    elif name in below:
+        yield below[name]
+    for one in rules.globs("read"):
+        last = one.path.rstrip("/").rpartition("/")[2]
+        if not text or name_may_meet(name, last, dots=True):
+            yield one
 
 
 def _is_there(one: Found, links: Links) -> bool:

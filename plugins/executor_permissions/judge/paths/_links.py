@@ -13,7 +13,7 @@ import re
 import time
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from executor_permissions.judge.paths._paths import Place, UnclearPathError
 
@@ -86,9 +86,10 @@ class Links:
     Attributes:
         folders: Those.
         looked_beyond: Whether something was looked at that is not noted: what a folder holds, or a file.
+        memory: What others have found, by names that they choose: each is looked for once in a decision.
     """
 
-    __slots__ = ("_ends", "_met_process", "_stamps", "_targets", "_there", "folders", "looked_beyond")
+    __slots__ = ("_ends", "_met_process", "_stamps", "_targets", "_there", "folders", "looked_beyond", "memory")
 
     def __init__(self, *folders: str) -> None:
         self.folders = folders
@@ -98,6 +99,7 @@ class Links:
         self._ends = {folder: folder for folder in folders}  # where paths lead
         self._met_process = False
         self.looked_beyond = False
+        self.memory: dict[str, Any] = {}
 
     def seen(self) -> Seen | None:
         """What was seen so far; None where that is not all."""

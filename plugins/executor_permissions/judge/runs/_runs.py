@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from executor_permissions.judge.bash import _shell
+from executor_permissions.judge.bash._expand import ANYWHERE
 from executor_permissions.judge.bash._moves import Surroundings, moved_by
 from executor_permissions.judge.bash._split_simple import MAX_COMMANDS
 from executor_permissions.judge.bash._walk import Step, Walked, walk
@@ -25,6 +27,21 @@ _TOO_DEEP: list[str] = [Unknown("…")]  # stands for whatever runs below that
 _NOTHING = [":"]  # stands for what runs nothing, and only opens files
 _MOST_SCRIPT = 16 * 1024  # characters of scripts in a command that are read, and of those in these
 _MAX_RUNS = 100  # what one simple command may run in turn, before it counts as hiding something
+
+
+# With these arguments, programs that run others do so in another folder; a long option may be cut short.
+_ELSEWHERE = {
+    "env": re.compile(r"-[a-z0]*C|--c"),
+    "find": re.compile(r"-(?:exec|ok)dir\Z"),
+    "fd": re.compile(r"-[a-zA-Z0]*C|--base"),
+    "sudo": re.compile(r"-[a-zA-Z]*[DRi]|--(?:ch|login)"),
+    "nsenter": re.compile(r"-[a-zA-Z]*[rwW]|--(?:r|w)"),
+    "unshare": re.compile(r"-[a-zA-Z]*[Rw]|--(?:r|w)"),
+    "parallel": re.compile(r"--w"),
+    "start-stop-daemon": re.compile(r"-[a-zA-Z]*[dr]|--ch"),
+    **dict.fromkeys(("chroot", "systemd-run", "bwrap", "proot"), re.compile("")),
+    **dict.fromkeys(("su", "runuser"), re.compile(r"-\Z|-[a-z]*l|--l")),
+}
 
 
 class Run(NamedTuple):
@@ -120,11 +137,14 @@ class Runs:
             from executor_permissions.judge.runs._variables import run_by  # few commands have any
 
             commands = [*commands, *run_by(command.assignments, command.words)]
+        begin = folders
         for inner in commands:
+            folders = begin | {ANYWHERE} if _goes_elsewhere(command.words, inner.words or []) else begin
             if inner.words is not None:
                 one = Command(inner.words, "", stdin=command.stdin, body=command.body, files=command.files)
+                where = None if folders is begin else Step(one, folders, folders)
                 for run in self._of(one, folders, depth + 1):
-                    yield run._replace(certain=run.certain and inner.certain)
+                    yield run._replace(certain=run.certain and inner.certain, step=run.step or where)
             elif inner.script is not None:
                 yield from self._script(inner.script, folders, depth, command, certain=inner.certain)
 
@@ -156,6 +176,13 @@ def _fed(step: Step, outer: Command, script: str) -> Step:
     if not outer.stdin or step.command.stdin or script is outer.body:
         return step
     return step._replace(command=replace(step.command, stdin=outer.stdin, body=outer.body, files=outer.files))
+
+
+def _goes_elsewhere(words: list[str], inner: list[str]) -> bool:
+    """Whether the program may run *inner*, which its words end with or hold, in another folder."""
+    form = _ELSEWHERE.get(words[0].rpartition("/")[2]) if words else None
+    own = words[1 : len(words) - len(inner)] if inner and words[-len(inner) :] == inner else words[1:]
+    return form is not None and any(map(form.match, own))
 
 
 def _has_search_path() -> bool:
