@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Sockets and FIFOs of the system's services are in /run, and a FIFO can be written on a mount that is read-only. These
 # of it are needed: where names are resolved, and where some systems keep their programs.
+_RUN = "/run"
 _RUN_KEPT = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/host")
 _STOP = "/run/toolexec"  # a file of empty lines, which is there for when it is read
 _RESOLVER = "/etc/resolv.conf"
@@ -76,7 +77,8 @@ def options(
         folder: Its working folder.
     """
     told = ["--unshare-user", "--unshare-all", *(["--share-net"] if network else []), "--cap-drop", "ALL"]
-    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/run", *_kept_of_run()]
+    told += ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", _RUN]
+    told += [word for path in _kept_of_run() for word in _mount(Kind.SHOWN, path)]
     # Read-only: the kernel's settings ask who somebody is, and in a namespace of its own root still is root.
     # And nobody looks at bubblewrap's own process in there, or gets at what that has open.
     told += ["--proc", "/proc", "--perms", "0555", "--tmpfs", "/proc/1"]
@@ -117,13 +119,15 @@ def packed(options: Iterable[str]) -> bytes:
     return encoded
 
 
-def _kept_of_run() -> Iterator[str]:
-    kept = [path for path in _RUN_KEPT if os.path.exists(path)]
+def laid_before() -> dict[str, Kind]:
+    """What is laid in every box, before its mounts."""
+    return {_RUN: Kind.HIDDEN, **dict.fromkeys(_kept_of_run(), Kind.SHOWN)}
+
+
+def _kept_of_run() -> list[str]:
     resolver = os.path.realpath(_RESOLVER)
-    if resolver.startswith("/run/") and os.path.exists(resolver):
-        kept.append(resolver)
-    for path in kept:
-        yield from ("--ro-bind", path, path)
+    of_names = [resolver] if resolver.startswith(f"{_RUN}/") else []
+    return [path for path in (*_RUN_KEPT, *of_names) if os.path.exists(path)]
 
 
 def _mount(kind: Kind, path: str) -> Sequence[str]:

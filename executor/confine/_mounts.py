@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
@@ -12,7 +13,7 @@ from executor.confine._real import Real
 from executor.confine._values import ConfigFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 class Kind(Enum):
@@ -21,9 +22,13 @@ class Kind(Enum):
     HIDDEN = "hidden"  # its contents may not be read
     FIXED = "fixed"  # may not be written
     FREE = "free"  # may be written
+    SHOWN = "shown"  # may be read, though it is in what may not
 
 
 Laid: TypeAlias = tuple[Kind, str]
+NOTHING: Mapping[str, Kind] = MappingProxyType({})
+# All else may be read, and not be written, as it is.
+_NEEDED_IN = {Kind.FIXED: (Kind.FREE,), Kind.SHOWN: (Kind.HIDDEN,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ def plan(
     disk: Disk | None = None,
     shown: Iterable[str] = (),
     real: Real | None = None,
+    kept: Iterable[str] = (),
+    before: Mapping[str, Kind] = NOTHING,
 ) -> Plan:
     """
     Args:
@@ -60,6 +67,8 @@ def plan(
         disk: What was found of the disk so far.
         shown: Likewise free, but for what is hidden: a mount that may be written may be read.
         real: For paths, for somebody who has asked about the same folders.
+        kept: May be read, though it is in what is hidden; but not where a link leads, which a command may have made.
+        before: What is laid in every box, before all of these.
     """
     fixed, real = tuple(fixed), real or Real()
     unseen = (disk or Disk()).find(hidden).there
@@ -83,15 +92,16 @@ def plan(
             if isinstance(path, ConfigFile) and first == entry:
                 empty.append(entry)
     asked |= dict.fromkeys(missing, Kind.FIXED)
+    asked = {path: Kind.SHOWN for path in kept if os.path.lexists(path) and real(path) == path} | asked
     asked |= dict.fromkeys(unseen, Kind.HIDDEN)
-    return Plan(tuple(_laid(asked)), tuple(missing), tuple(empty), tuple(loose))
+    return Plan(tuple(_laid(asked, before)), tuple(missing), tuple(empty), tuple(loose))
 
 
-def _laid(asked: dict[str, Kind]) -> Iterable[Laid]:
-    laid: dict[str, Kind] = {}
+def _laid(asked: dict[str, Kind], before: Mapping[str, Kind]) -> Iterable[Laid]:
+    laid = {**before}
     for path in sorted(asked, key=lambda path: path.split("/")):
         kind, around = asked[path], _kind_above(path, laid)
-        if kind is around or (kind is Kind.FIXED and around is not Kind.FREE):
+        if kind is around or around not in _NEEDED_IN.get(kind, (around,)):
             continue
         if kind is not Kind.FREE and around is Kind.FREE:
             # A folder that holds a mount can be renamed, and the mount with it out of the way; a mount cannot.

@@ -169,7 +169,7 @@ def _named(profile: Profile, places: Places) -> tuple[str, ...]:
 
 
 def _each_named(profile: Profile, places: Places) -> Iterator[str]:
-    kept = set(profile.credentials)
+    kept = set(_each_kept(profile, places.home))
     for name in SECRET_PLACES:
         if (path := os.path.join(places.home, name)) not in kept:
             yield path
@@ -180,3 +180,18 @@ def _each_named(profile: Profile, places: Places) -> Iterator[str]:
     yield from (path for path in places.named if path not in kept and not is_in(profile.project, path))
     yield from (path for path in places.elsewhere if path not in kept)
     yield from places.all_own
+
+
+def credentials_shown(profile: Profile) -> tuple[str, ...]:
+    """The credentials that *profile* shows also where a place around them is hidden, unless the policy says so."""
+    closed = profile.unreadable
+    return tuple(one for one in profile.credentials if not any(one != each and is_in(one, each) for each in closed))
+
+
+def _each_kept(profile: Profile, home: str) -> Iterator[str]:
+    """The credentials that *profile* shows; of the home folder both as it is named and without links."""
+    real = os.path.realpath(home) if profile.credentials else ""
+    for path in profile.credentials:
+        yield path
+        if is_in(path, real):
+            yield home + path[len(real) :]

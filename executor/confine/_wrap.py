@@ -22,7 +22,7 @@ from executor.confine._folders import UnusableError
 from executor.confine._kept_repositories import kept
 from executor.confine._mounted import mounts
 from executor.confine._placeholders import Placeholders, kept_there
-from executor.confine._places import Places, secrets
+from executor.confine._places import Places, credentials_shown, secrets
 from executor.confine._real import Real, check_project
 from executor.confine._repositories import Repositories, below
 from executor.confine._values import making
@@ -162,7 +162,8 @@ class Wrapped:
                 claims.expect(profile.project)
             elsewhere = _folders.own_elsewhere(self.boxes, self.places, mounted)
             hidden = (*secrets(profile, self.places, disk, mounted), *elsewhere)
-            plan = _mounts.plan(free, closed, hidden, disk, shown, real)
+            before = _bubblewrap.laid_before()
+            plan = _mounts.plan(free, closed, hidden, disk, shown, real, credentials_shown(profile), before)
             try:
                 Placeholders(self.boxes).make(plan.missing, plan.empty)
             except OSError as error:

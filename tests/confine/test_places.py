@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import subprocess
+from dataclasses import replace
 
 import platformdirs
 import pytest
 
-from executor.confine import Profile, _secret_places, carried, launcher, start
+from executor.confine import Profile, _bubblewrap, _secret_places, carried, launcher, start
 from executor.confine._places import Places
 from executor.ownfiles import keep_own
 
@@ -92,7 +93,8 @@ OWN = ["state/toolexec/grants", "config/toolexec/mcp.json", "data/toolexec/oauth
 
 def in_a_box(project, line, *, launched=None, profile="project"):
     """What *line* says in a box that may write the project; started by others with the environment *launched*."""
-    profile, streams = Profile(profile, str(project)), {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    profile = Profile(profile, str(project)) if isinstance(profile, str) else profile
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     if launched is not None:
         command = [*launcher(profile), "/bin/sh", "-c", line]
         return subprocess.run(command, cwd=project, env=carried(launched), **streams, check=False).stdout.decode()
@@ -191,6 +193,40 @@ def test_no_box_of_root_reads_what_is_kept_from_all_others(tmp_path, bubblewrap,
     assert "SECRET" not in said
     assert "/etc/shadow: Permission denied" in said
     assert said.endswith("hello")
+
+
+@pytest.mark.parametrize("named", ["real", "link"])
+def test_credentials_are_shown_whatever_the_home_folder_is_called(tmp_path, bubblewrap, monkeypatch, named):
+    project, real = tmp_path / "project", tmp_path / "real"
+    for folder in (project, real / ".kube", real / ".ssh"):
+        folder.mkdir(parents=True)
+    for file in (".kube/config", ".ssh/id"):
+        (real / file).write_text("SECRET" if file == ".ssh/id" else "hello")
+    (tmp_path / "link").symlink_to(real)
+    monkeypatch.setenv("HOME", str(tmp_path / named))
+    other = tmp_path / ("link" if named == "real" else "real")
+    monkeypatch.setattr(_secret_places, "_home_of", lambda _: str(other))
+    profile = Profile("network", str(project), credentials=(f"{real}/.kube",))
+    assert in_a_box(project, "cat ~/.kube/config ~/.ssh/id 2> /dev/null", profile=profile) == "hello"
+
+
+@pytest.mark.parametrize("around", ["system", "run"])
+def test_credentials_are_shown_in_a_place_that_is_hidden(tmp_path, bubblewrap, monkeypatch, around):
+    project, vault, other = tmp_path / "project", tmp_path / "vault", tmp_path / "other"
+    for folder in (project, vault / "own", other):
+        folder.mkdir(parents=True)
+    for file in (vault / "own" / "token", vault / "key", other / "key"):
+        file.write_text("SECRET" if file.name == "key" else "hello")
+    (vault / "link").symlink_to(other)  # what a command may have put there
+    if around == "run":
+        monkeypatch.setattr(_bubblewrap, "_RUN", str(vault))
+        monkeypatch.setattr(_bubblewrap, "_STOP", f"{vault}/toolexec")
+    monkeypatch.setattr(_secret_places, "SYSTEM_PLACES", (str(vault) if around == "system" else "/none", str(other)))
+    profile = Profile("network", str(project), credentials=(f"{vault}/own", f"{vault}/link"))
+    line = f"cat {vault}/own/token {vault}/key {vault}/link/key {other}/key 2> /dev/null"
+    assert in_a_box(project, line, profile=profile) == "hello"
+    assert in_a_box(project, line) == ""
+    assert in_a_box(project, line, profile=replace(profile, unreadable=(str(vault),))) == ""
 
 
 @pytest.mark.parametrize(
