@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from executor.confine._disk import Disk
 from executor.confine._mounted import is_in, mounts, other_names
-from executor.confine._secret_places import SECRET_PLACES, SECRET_VARIABLES, readable_elsewhere
+from executor.confine._real import in_folder
+from executor.confine._secret_places import SECRET_PLACES, SECRET_VARIABLES, other_homes, readable_elsewhere
 from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Places(NamedTuple):
 
     Attributes:
         named: The secrets that variables name.
-        elsewhere: Those of the system and of other home folders, as far as this user may read them.
+        elsewhere: Those of the system, as far as this user may read them.
+        homes: Other home folders, where secrets are kept as in the user's own.
     """
 
     home: str
@@ -53,6 +55,7 @@ class Places(NamedTuple):
     own_files: frozenset[str] = frozenset()
     named: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()
 
     @classmethod
     def now(cls, environ: Mapping[str, str] | None = None) -> Places:
@@ -68,7 +71,8 @@ class Places(NamedTuple):
             cache,
             kept_own(),
             _named_in(told, home, SECRET_VARIABLES),
-            readable_elsewhere(home),
+            readable_elsewhere(),
+            other_homes(home),
         )
 
     @property
@@ -147,9 +151,26 @@ def secrets(
         disk: What was found of the disk so far, for somebody who looks at the same folders next.
         mounted: What is mounted, for somebody who has looked.
     """
-    disk, named = disk or Disk(), _named(profile, places)
+    disk = disk or Disk()
+    named = (*_named(profile, places), *_in_homes(places.homes, disk))
     yield from named
     yield from other_names((disk.real(path) for path in named), mounts() if mounted is None else mounted)
+
+
+def _in_homes(homes: Iterable[str], disk: Disk) -> Iterator[str]:
+    """Where secrets are kept in *homes*; with links somebody can hide what is his own, and not the whole system."""
+    for home in map(disk.real, homes):
+        for name in SECRET_PLACES:
+            path = in_folder(home, name)
+            if (real := disk.real(path)) == path or _owner(home) in (os.geteuid(), _owner(real)):
+                yield path
+
+
+def _owner(path: str) -> int | None:
+    try:
+        return os.stat(path).st_uid
+    except OSError:
+        return None
 
 
 def devices_elsewhere(mounted: tuple[Mount, ...]) -> tuple[str, ...]:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from executor.confine._disk import listed, stamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from executor.confine._disk import Stamp
 
 SECRET_PLACES = (
     ".ssh",
@@ -188,27 +197,86 @@ _ROOT_ALONE = (  # reads them, so that nobody else is to be kept from them
 )
 
 
-def readable_elsewhere(home: str) -> tuple[str, ...]:
-    """
-    The secrets outside of *home* that this user may read: the system's, which it keeps from nearly everybody itself,
-    those of the home folder that is the user's when ``HOME`` names another, and everybody's if this is root.
-    """
+def readable_elsewhere() -> tuple[str, ...]:
+    """The system's secrets that this user may read: it keeps them from nearly everybody itself."""
     if sys.platform == "win32":  # where there are no boxes
         return ()
-    user, root = os.getuid(), os.geteuid() == 0
-    told = (*SYSTEM_PLACES, f"{TICKETS}{user}", *(_ROOT_ALONE if root else ()))
-    found = tuple(path for path in told if os.access(path, os.R_OK))
-    homes = {_home_of(user), *(homes_below("/") if root else ())} - {home}
-    return (*found, *_of_homes(tuple(sorted(homes))))
+    told = (*SYSTEM_PLACES, *(_ROOT_ALONE if os.geteuid() == 0 else ()))
+    return (*(path for path in told if os.access(path, os.R_OK)), *_tickets())
+
+
+def other_homes(home: str) -> tuple[str, ...]:
+    """
+    The home folders but for *home*, by whatever name, in which this user's boxes may read no secrets: the one that is
+    the user's when ``HOME`` names another, and everybody's if this is root.
+    """
+    if sys.platform == "win32":
+        return ()
+    found = {_home_of(os.getuid()), *(homes_below("/") if os.geteuid() == 0 else ())} - {home, ""}
+    own = _identity(home) if found else None
+    return tuple(sorted(path for path in found if own is None or _identity(path) != own))
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def may_pass_unaided(folder: str) -> bool:
+    """Whether this user may pass *folder* without capabilities, as what bubblewrap starts has none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    if found.st_uid == os.geteuid() or found.st_mode & stat.S_IXOTH:
+        return True
+    # Where a list says more (acl(5)), this is the most that it gives to anybody.
+    of_group = found.st_gid in (os.getegid(), *os.getgroups()) or bool(os.listxattr(folder))
+    return of_group and bool(found.st_mode & stat.S_IXGRP)
+
+
+def _tickets() -> Iterator[str]:
+    """
+    The tickets of this user, of each session (``krb5cc_1000_a1B2c3``); of root, everybody's.
+
+    What somebody else calls so can be a link to anything, and is not followed.
+    """
+    folder, _, beginning = TICKETS.rpartition("/")
+    user = os.geteuid()
+    for name in _names_in(folder, beginning):
+        with contextlib.suppress(OSError):
+            found = os.lstat(f"{folder}/{name}")
+            if found.st_uid == user or (user == 0 and stat.S_ISREG(found.st_mode)):
+                yield f"{folder}/{name}"
+
+
+def _names_in(folder: str, beginning: str) -> tuple[str, ...]:
+    """The names in *folder* with this *beginning*: of thousands, which are only looked at when one comes or goes."""
+    stamp = stamp_of(folder)
+    if stamp is None:
+        return ()
+    return (_names_at if stamp.changed else _names_at.__wrapped__)(stamp, beginning)
+
+
+@lru_cache(maxsize=1)
+def _names_at(stamp: Stamp, beginning: str) -> tuple[str, ...]:
+    return tuple(name for name in listed(stamp.path).entries if name.startswith(beginning))
 
 
 def homes_below(folder: str) -> list[str]:
-    """The home folders that *folder*, "/" or one of `HOMES`, holds."""
+    """
+    The home folders that *folder*, "/" or one of `HOMES`, holds.
+
+    Raises:
+        OSError: It cannot be told now, and may be soon.
+    """
     found = [_OF_ROOT] if folder == "/" else []
     for parent in HOMES:
         if folder in ("/", parent):
-            with contextlib.suppress(OSError):
-                found += [f"{parent}/{name}" for name in os.listdir(parent)]
+            found += [f"{parent}/{name}" for name in listed(parent).entries]
     return found
 
 
@@ -223,8 +291,3 @@ def _home_of(user: int) -> str:
         return pwd.getpwuid(user).pw_dir
     except KeyError:
         return _OF_ROOT
-
-
-@lru_cache(maxsize=4)
-def _of_homes(homes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(os.path.join(home, name) for home in homes for name in SECRET_PLACES)

@@ -25,6 +25,7 @@ from executor.confine._placeholders import Placeholders, kept_there
 from executor.confine._places import Places, credentials_shown, secrets
 from executor.confine._real import Real, check_project
 from executor.confine._repositories import Repositories, below
+from executor.confine._secret_places import may_pass_unaided
 from executor.confine._values import making
 from executor.confine._written import is_regular
 from executor.errors import ConfinementError
@@ -219,6 +220,8 @@ def wrapping(profile: Profile, env: Mapping[str, str] | None) -> Iterator[Wrappe
         )
     own = os.environ.copy()
     places = Places.now(own)
+    # Of thousands of homes nearly all are closed to root itself there.
+    places = places._replace(homes=tuple(filter(may_pass_unaided, places.homes)))
     boxes = _folders.boxes_of(profile.project, places)
     with contextlib.ExitStack() as over:  # to the end, whatever is interrupted of it
         over.callback(_tidy, boxes)

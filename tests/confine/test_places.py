@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import subprocess
@@ -13,6 +14,9 @@ import pytest
 from executor.confine import Profile, _bubblewrap, _secret_places, carried, launcher, start
 from executor.confine._places import Places
 from executor.ownfiles import keep_own
+from tests.confine.conftest import NOBODY
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's boxes are about the homes of others")
 
 ODD = {
     "a home from nowhere on": {"HOME": "home"},
@@ -193,6 +197,73 @@ def test_no_box_of_root_reads_what_is_kept_from_all_others(tmp_path, bubblewrap,
     assert "SECRET" not in said
     assert "/etc/shadow: Permission denied" in said
     assert said.endswith("hello")
+
+
+@pytest.mark.parametrize("profile", ["read", "project", "network"])
+def test_no_box_reads_the_tickets_of_another_session(tmp_path, bubblewrap, monkeypatch, profile):
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in (f"krb5cc_{os.getuid()}", f"krb5cc_{os.getuid()}_a1B2c3"):
+        (tmp_path / name).write_text("SECRET")
+    (tmp_path / "krb5").write_text("hello")
+    monkeypatch.setattr(_secret_places, "TICKETS", f"{tmp_path}/krb5cc_")
+    assert in_a_box(project, f"cat {tmp_path}/krb5cc* 2> /dev/null; cat {tmp_path}/krb5", profile=profile) == "hello"
+
+
+@as_root
+@pytest.mark.parametrize("profile", ["read", "project"])
+@pytest.mark.parametrize("name", ["tmp/krb5cc_0", "homes/alice/.mozilla", "homes/alice/.config"])
+def test_no_link_of_somebody_else_hides_what_is_not_his(tmp_path, bubblewrap, monkeypatch, profile, name):
+    project, link = tmp_path / "project", tmp_path / name
+    for folder in (project, tmp_path / "tmp", tmp_path / "homes" / "alice", tmp_path / "system" / "git"):
+        folder.mkdir(parents=True)
+    (tmp_path / "system" / "git" / "credentials").write_text("hello")
+    link.symlink_to(tmp_path / "system")
+    for path in (link, link.parent):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    monkeypatch.setattr(_secret_places, "HOMES", (str(tmp_path / "homes"),))
+    monkeypatch.setattr(_secret_places, "TICKETS", f"{tmp_path}/tmp/krb5cc_")
+    assert in_a_box(project, f"cat {tmp_path}/system/git/credentials", profile=profile) == "hello"
+
+
+@as_root
+@pytest.mark.parametrize("profile", ["read", "project"])
+def test_a_secret_of_another_home_is_hidden_where_a_link_in_it_leads(tmp_path, bubblewrap, monkeypatch, profile):
+    project, alice, far = tmp_path / "project", tmp_path / "homes" / "alice", tmp_path / "far"
+    for folder in (project, alice, far):
+        folder.mkdir(parents=True)
+    (far / "id").write_text("SECRET")
+    (alice / ".ssh").symlink_to(far)
+    for path in (alice, alice / ".ssh", far):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    monkeypatch.setattr(_secret_places, "HOMES", (str(alice.parent),))
+    assert "SECRET" not in in_a_box(project, f"cat {alice}/.ssh/id {far}/id", profile=profile)
+
+
+@as_root
+def test_root_has_boxes_where_thousands_have_homes(tmp_path, bubblewrap, monkeypatch):
+    project, homes = tmp_path / "project", tmp_path / "homes"
+    project.mkdir()
+    for number in range(1600):
+        for name in (".ssh", ".config/gh"):
+            (homes / f"{number}" / name).mkdir(parents=True)
+        os.chmod(homes / f"{number}", 0o750)
+        os.chown(homes / f"{number}", NOBODY, NOBODY)
+    (homes / "7" / ".ssh" / "id").write_text("SECRET")
+    monkeypatch.setattr(_secret_places, "HOMES", (str(homes),))
+    said = in_a_box(project, f"cat {homes}/7/.ssh/id; echo well")
+    assert "SECRET" not in said
+    assert said.endswith("well\n")
+
+
+def test_homes_that_cannot_be_listed_now_are_no_reason_for_a_wider_box(tmp_path, bubblewrap, monkeypatch):
+    def refused(_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(_secret_places, "listed", refused)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(OSError, match=os.strerror(errno.EMFILE)):
+        Places.now()
 
 
 @pytest.mark.parametrize("named", ["real", "link"])
