@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from executor.confine._disk import Disk
 from executor.confine._mounted import is_in, mounts, other_names
 from executor.confine._real import in_folder
-from executor.confine._secret_places import SECRET_PLACES, SECRET_VARIABLES, other_homes, readable_elsewhere
+from executor.confine._secret_places import (
+    OF_PROJECTS_TOO,
+    SECRET_PLACES,
+    SECRET_VARIABLES,
+    other_homes,
+    readable_elsewhere,
+)
 from executor.ownfiles import kept_own
 
 if TYPE_CHECKING:
@@ -152,15 +158,22 @@ def secrets(
         mounted: What is mounted, for somebody who has looked.
     """
     disk = disk or Disk()
-    named = (*_named(profile, places), *_in_homes(places.homes, disk))
+    named = (*_named(profile, places), *_in_homes(places.homes, disk, disk.real(profile.project)))
     yield from named
     yield from other_names((disk.real(path) for path in named), mounts() if mounted is None else mounted)
 
 
-def _in_homes(homes: Iterable[str], disk: Disk) -> Iterator[str]:
-    """Where secrets are kept in *homes*; with links somebody can hide what is his own, and not the whole system."""
+def _in_homes(homes: Iterable[str], disk: Disk, project: str) -> Iterator[str]:
+    """
+    Where secrets are kept in *homes*; with links somebody can hide what is his own, and not the whole system.
+
+    Args:
+        project: May be one of them, as in a container; what any project may have is its own then.
+    """
     for home in map(disk.real, homes):
         for name in SECRET_PLACES:
+            if home == project and name in OF_PROJECTS_TOO:
+                continue
             path = in_folder(home, name)
             if (real := disk.real(path)) == path or _owner(home) in (os.geteuid(), _owner(real)):
                 yield path

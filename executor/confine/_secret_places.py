@@ -135,6 +135,8 @@ SECRET_PLACES = (
     ".viminfo",
 )
 """The files and folders below the home folder in which programs keep what nobody else is to see."""
+OF_PROJECTS_TOO = frozenset({".npmrc", ".yarnrc.yml", ".vercel", ".wrangler"})
+"""Those of them that a project has as well, where there is mostly no secret in them."""
 SECRET_VARIABLES: dict[str, tuple[str, ...]] = {
     "AWS_CONFIG_FILE": ("",),
     "AWS_SHARED_CREDENTIALS_FILE": ("",),

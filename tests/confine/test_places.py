@@ -256,6 +256,20 @@ def test_root_has_boxes_where_thousands_have_homes(tmp_path, bubblewrap, monkeyp
     assert said.endswith("well\n")
 
 
+@as_root
+@pytest.mark.parametrize("profile", ["read", "project"])
+def test_a_project_below_home_has_its_own_settings(tmp_path, bubblewrap, monkeypatch, profile):
+    project = tmp_path / "homes" / "app"
+    for folder in (project / ".ssh", project / ".vercel"):
+        folder.mkdir(parents=True)
+    for name in (".npmrc", ".yarnrc.yml", ".vercel/project.json"):
+        (project / name).write_text("hello\n")
+    (project / ".ssh" / "id").write_text("SECRET")
+    monkeypatch.setattr(_secret_places, "HOMES", (str(project.parent),))
+    line = "cat .npmrc .yarnrc.yml .vercel/project.json .ssh/id 2> /dev/null"
+    assert in_a_box(project, line, profile=profile) == "hello\n" * 3
+
+
 def test_homes_that_cannot_be_listed_now_are_no_reason_for_a_wider_box(tmp_path, bubblewrap, monkeypatch):
     def refused(_):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
