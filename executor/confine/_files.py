@@ -104,8 +104,18 @@ def only_as_root(path: str, right: int) -> bool:
         found = os.stat(path)
     except OSError:
         return False
-    in_group = found.st_gid in (os.getegid(), *os.getgroups())
-    return found.st_uid != 0 and not found.st_mode & (right << 3 if in_group else right)
+    if found.st_uid == 0 or found.st_mode & right:
+        return False
+    # Where a list gives it to others (acl(5)), the group's part of the mode is the most that any of them has.
+    in_group = found.st_gid in (os.getegid(), *os.getgroups()) or _has_list(path)
+    return not (in_group and found.st_mode & right << 3)
+
+
+def _has_list(path: str) -> bool:
+    try:
+        return "system.posix_acl_access" in os.listxattr(path)
+    except OSError:
+        return False
 
 
 def closed_to_root(path: str) -> str | None:
@@ -113,6 +123,13 @@ def closed_to_root(path: str) -> str | None:
     ways = path.strip("/").split("/")
     folders = ("/" + "/".join(ways[:number]) for number in range(1, len(ways) + 1))
     return next((folder for folder in folders if only_as_root(folder, stat.S_IXOTH)), None)
+
+
+def out_of_reach(path: str) -> bool:
+    """Whether root can do nothing with *path* but by those rights: nothing can be laid over it then, nor need be."""
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return False
+    return only_as_root(path, stat.S_IRWXO) or closed_to_root(os.path.dirname(path)) is not None
 
 
 def check_streams(streams: Iterable[object]) -> None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from executor.confine._disk import Disk
+from executor.confine._files import out_of_reach
 from executor.confine._real import Real
 from executor.confine._values import ConfigFile
 
@@ -71,7 +72,7 @@ def plan(
         before: What is laid in every box, before all of these.
     """
     fixed, real = tuple(fixed), real or Real()
-    unseen = (disk or Disk()).find(hidden).there
+    unseen = {path for path in (disk or Disk()).find(hidden).there if not out_of_reach(path)}
     shown = [path for path in shown if unseen.isdisjoint((path, *_above(path)))]
     # What is asked to be both is not free, however little of the box is left then.
     asked = {path: Kind.FREE for path in (*free, *shown) if path not in fixed}

@@ -227,19 +227,6 @@ def _identity(folder: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def may_pass_unaided(folder: str) -> bool:
-    """Whether this user may pass *folder* without capabilities, as what bubblewrap starts has none."""
-    try:
-        found = os.stat(folder)
-    except OSError:
-        return False
-    if found.st_uid == os.geteuid() or found.st_mode & stat.S_IXOTH:
-        return True
-    # Where a list says more (acl(5)), this is the most that it gives to anybody.
-    of_group = found.st_gid in (os.getegid(), *os.getgroups()) or bool(os.listxattr(folder))
-    return of_group and bool(found.st_mode & stat.S_IXGRP)
-
-
 def _tickets() -> Iterator[str]:
     """
     The tickets of this user, of each session (``krb5cc_1000_a1B2c3``); of root, everybody's.

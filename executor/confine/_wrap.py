@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import socket
+import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +16,7 @@ from executor.confine._claims import Claims
 from executor.confine._closed import MOST_REPOSITORIES, begun, unwritable
 from executor.confine._disk import Disk
 from executor.confine._environment import clean
-from executor.confine._files import check_program, closed_to_root
+from executor.confine._files import check_program, closed_to_root, only_as_root
 from executor.confine._filter import filter_for
 from executor.confine._first import First
 from executor.confine._folders import UnusableError
@@ -25,7 +26,6 @@ from executor.confine._placeholders import Placeholders, kept_there
 from executor.confine._places import Places, credentials_shown, secrets
 from executor.confine._real import Real, check_project
 from executor.confine._repositories import Repositories, below
-from executor.confine._secret_places import may_pass_unaided
 from executor.confine._values import making
 from executor.confine._written import is_regular
 from executor.errors import ConfinementError
@@ -220,8 +220,8 @@ def wrapping(profile: Profile, env: Mapping[str, str] | None) -> Iterator[Wrappe
         )
     own = os.environ.copy()
     places = Places.now(own)
-    # Of thousands of homes nearly all are closed to root itself there.
-    places = places._replace(homes=tuple(filter(may_pass_unaided, places.homes)))
+    # Of thousands of homes nearly all are closed to root itself there, and need not be looked through.
+    places = places._replace(homes=tuple(home for home in places.homes if not only_as_root(home, stat.S_IXOTH)))
     boxes = _folders.boxes_of(profile.project, places)
     with contextlib.ExitStack() as over:  # to the end, whatever is interrupted of it
         over.callback(_tidy, boxes)

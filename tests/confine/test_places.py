@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pwd
+import struct
 import subprocess
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import platformdirs
 import pytest
 
 from executor.confine import Profile, _bubblewrap, _secret_places, carried, launcher, start
+from executor.confine._files import out_of_reach
 from executor.confine._places import Places
 from executor.ownfiles import keep_own
 from tests.confine.conftest import NOBODY
@@ -238,6 +240,39 @@ def test_a_secret_of_another_home_is_hidden_where_a_link_in_it_leads(tmp_path, b
         os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
     monkeypatch.setattr(_secret_places, "HOMES", (str(alice.parent),))
     assert "SECRET" not in in_a_box(project, f"cat {alice}/.ssh/id {far}/id", profile=profile)
+
+
+@as_root
+@pytest.mark.parametrize("profile", ["read", "project"])
+@pytest.mark.parametrize("closed", ["", ".config", ".config/gh", ".config/gh/token"])
+def test_root_has_boxes_whatever_folders_of_others_are_closed(tmp_path, bubblewrap, monkeypatch, profile, closed):
+    project, home = tmp_path / "project", tmp_path / "homes" / "alice"
+    token = home / ".config" / "gh" / "token"
+    for folder in (project, token.parent):
+        folder.mkdir(parents=True)
+    token.write_text("SECRET")
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o755)
+        os.chown(path, NOBODY, NOBODY)
+    (home / closed).chmod(0o700)
+    monkeypatch.setattr(_secret_places, "HOMES", (str(home.parent),))
+    said = in_a_box(project, f"cat {token}; echo well", profile=profile)
+    assert "SECRET" not in said
+    assert said.endswith("well\n")
+
+
+@as_root
+def test_what_a_list_opens_to_root_is_in_reach(tmp_path):
+    entries = ((0x01, 7, 2**32 - 1), (0x02, 5, 0), (0x04, 0, 2**32 - 1), (0x10, 5, 2**32 - 1), (0x20, 0, 2**32 - 1))
+    os.chown(tmp_path, NOBODY, NOBODY)
+    tmp_path.chmod(0o700)
+    assert out_of_reach(f"{tmp_path}/x")
+    told = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    try:
+        os.setxattr(tmp_path, "system.posix_acl_access", told)
+    except OSError as error:
+        pytest.skip(f"no lists here: {error}")
+    assert not out_of_reach(f"{tmp_path}/x")
 
 
 @as_root
