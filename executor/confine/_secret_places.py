@@ -194,7 +194,8 @@ TICKETS = "/tmp/krb5cc_"  # noqa: S108 -- Kerberos keeps them there, with the us
 HOMES = ("/home", "/Users")  # where homes are
 _OF_ROOT = "/root"
 _ROOT_ALONE = (  # reads them, so that nobody else is to be kept from them
-    *("/etc/shadow-", "/etc/gshadow-"),  # copies, which programs leave
+    *("/etc/shadow-", "/etc/gshadow-", "/var/backups/shadow.bak", "/var/backups/gshadow.bak"),  # copies
+    "/etc/krb5.keytab",
     *(f"/etc/ssh/ssh_host_{kind}_key" for kind in ("dsa", "ecdsa", "ed25519", "rsa")),
 )
 

@@ -243,6 +243,12 @@ def test_a_secret_of_another_home_is_hidden_where_a_link_in_it_leads(tmp_path, b
 
 
 @as_root
+def test_copies_of_passwords_and_the_machine_s_own_ticket_are_root_s_secrets(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: True)
+    assert {"/etc/shadow-", "/var/backups/shadow.bak", "/etc/krb5.keytab"} <= {*Places.now().elsewhere}
+
+
+@as_root
 @pytest.mark.parametrize("profile", ["read", "project"])
 @pytest.mark.parametrize("closed", ["", ".config", ".config/gh", ".config/gh/token"])
 def test_root_has_boxes_whatever_folders_of_others_are_closed(tmp_path, bubblewrap, monkeypatch, profile, closed):
