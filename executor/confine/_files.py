@@ -129,6 +129,12 @@ def out_of_reach(path: str) -> bool:
     """Whether root can do nothing with *path* but by those rights: nothing can be laid over it then, nor need be."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return False
+    try:
+        os.stat(path)
+    except PermissionError:  # a file system of somebody's own, which lets nobody else in (mount.fuse3(8), allow_other)
+        return True
+    except OSError:
+        return False
     return only_as_root(path, stat.S_IRWXO) or closed_to_root(os.path.dirname(path)) is not None
 
 

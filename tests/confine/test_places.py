@@ -7,6 +7,7 @@ import os
 import pwd
 import struct
 import subprocess
+import sys
 from dataclasses import replace
 
 import platformdirs
@@ -20,6 +21,24 @@ from tests.confine.conftest import NOBODY
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's boxes are about the homes of others")
 
+OF_ALICE = """
+import ctypes, os, sys
+from pathlib import Path
+place, project = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+try:
+    told = f"fd={os.open('/dev/fuse', os.O_RDWR)},rootmode=40000,user_id=65534,group_id=65534"
+except OSError as error:
+    print(error, file=sys.stderr)
+    sys.exit(3)
+if libc.mount(b"x", place.encode(), b"fuse", 0, told.encode()) < 0:
+    print(os.strerror(ctypes.get_errno()), file=sys.stderr)
+    sys.exit(3)
+from executor.confine import Profile, _secret_places, start
+_secret_places.HOMES = (str(Path(place).parents[1]),)
+boxed = start(Profile("project", project), ["echo", "hello"], cwd=project)
+sys.exit(boxed.process.wait())
+"""  # nobody answers it, and nobody but its owner comes so far as to ask
 ODD = {
     "a home from nowhere on": {"HOME": "home"},
     "no home": {"HOME": ""},
@@ -268,8 +287,23 @@ def test_root_has_boxes_whatever_folders_of_others_are_closed(tmp_path, bubblewr
 
 
 @as_root
+def test_root_has_boxes_where_a_file_system_of_somebody_lets_nobody_else_in(tmp_path, bubblewrap):
+    project, place = tmp_path / "project", tmp_path / "homes" / "alice" / ".ssh"
+    for folder in (project, place):
+        folder.mkdir(parents=True)
+    done = subprocess.run(
+        ["unshare", "--mount", sys.executable, "-c", OF_ALICE, str(place), str(project)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    if done.returncode == 3:
+        pytest.skip(done.stderr)
+    assert done.stdout == "hello\n", done.stderr
+
+
+@as_root
 def test_what_a_list_opens_to_root_is_in_reach(tmp_path):
     entries = ((0x01, 7, 2**32 - 1), (0x02, 5, 0), (0x04, 0, 2**32 - 1), (0x10, 5, 2**32 - 1), (0x20, 0, 2**32 - 1))
+    (tmp_path / "x").touch()
     os.chown(tmp_path, NOBODY, NOBODY)
     tmp_path.chmod(0o700)
     assert out_of_reach(f"{tmp_path}/x")
