@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from executor.confine._advice import SHELLS_OWN, advice
 from executor.confine._closed import unwritable
+from executor.confine._disk import Disk
 from executor.confine._files import only_as_root
 from executor.confine._mounted import is_in
 from executor.confine._places import DEVICES, Places, secrets
@@ -119,7 +120,7 @@ def _about_file(profile: Profile, told: _Told, folder: str, said: str) -> str | 
 
 def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None:
     places = Places.now()
-    hidden = [os.path.realpath(path) for path in secrets(profile, places)]
+    hidden = _hidden(profile, places)
     closed: list[str] | None = None  # looked for once, and only if it is needed: that is every folder of the project
     # The text names what failed; the words of the command are less sure.
     found = dict.fromkeys(
@@ -145,6 +146,12 @@ def _surely(profile: Profile, told: _Told, folder: str, said: str) -> str | None
             enough = "project" if inside and not kept else "open"
             return f"The box {profile.name!r} refused to write {path}. {_line(told, enough, '' if inside else path)}"
     return None
+
+
+def _hidden(profile: Profile, places: Places) -> list[str]:
+    """What may not be read, without links: a hundred places in each home folder."""
+    disk = Disk()
+    return [disk.real(path) for path in secrets(profile, places, disk)]
 
 
 def _as_owner(profile: Profile, path: str) -> str:
@@ -202,7 +209,7 @@ def _without_a_box(profile: Profile, folder: str, said: str) -> bool:
     if len(lines) > _MOST_PLACES or any(len(line) > _LONGEST_AROUND for line in lines):
         return False
     try:
-        hidden = [os.path.realpath(path) for path in secrets(profile, places)]
+        hidden = _hidden(profile, places)
     except OSError:  # as in `_about_file`
         return False
     found = [match and _real(match[1] or match[2], folder, places.home) for match in map(_ABOUT.search, lines)]

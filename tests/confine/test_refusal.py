@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from executor.confine import Box, Profile, _refusal, refusal
+from executor.confine import Box, Profile, _refusal, _secret_places, refusal
 from executor.confine._folders import UnusableError
 from tests.confine.test_closed import in_a_box
 
@@ -48,6 +48,20 @@ def test_the_path_in_a_long_line_is_found(profile, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside").resolve() / "file"
     said = f"{'x' * 3_000} cannot touch '{outside}': Permission denied {'y' * 3_000}\n"
     assert f"refused to write {outside}" in refusal(profile, BOX, "touch it", "/", said)
+
+
+def test_the_homes_of_many_are_looked_through_folder_by_folder(profile, tmp_path, monkeypatch):
+    homes, looked = tmp_path / "homes", []
+    for number in range(50):
+        (homes / f"{number}" / ".ssh").mkdir(parents=True)
+    real = os.path.realpath
+    monkeypatch.setattr(_secret_places, "HOMES", (str(homes),))
+    monkeypatch.setattr(_secret_places, "_home_of", lambda _: "/nowhere")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os.path, "realpath", lambda path: looked.append(path) or real(path))
+    said = f"cat: {homes}/7/.ssh: Permission denied\n"
+    assert "kept from being read" in refusal(profile, BOX, "cat it", profile.project, said)
+    assert len(looked) < 200
 
 
 @pytest.fixture
