@@ -98,7 +98,7 @@ def only_as_root(path: str, right: int) -> bool:
         path: A file or folder; of one that is not there, nobody can say so.
         right: What others than its owner and its group need in its mode: ``stat.S_IWOTH``, ``stat.S_IXOTH``.
     """
-    if sys.platform == "win32" or os.geteuid() != 0:
+    if sys.platform != "linux" or os.geteuid() != 0:
         return False
     try:
         found = os.stat(path)
@@ -127,7 +127,7 @@ def closed_to_root(path: str) -> str | None:
 
 def out_of_reach(path: str) -> bool:
     """Whether root can do nothing with *path* but by those rights: nothing can be laid over it then, nor need be."""
-    if sys.platform == "win32" or os.geteuid() != 0:
+    if sys.platform != "linux" or os.geteuid() != 0:
         return False
     try:
         os.stat(path)
