@@ -20,7 +20,7 @@ def tools(tmp_path, monkeypatch):
     """A module of tools that another process can import."""
     (tmp_path / "isolated_tools.py").write_text("""
 import os, subprocess, sys, time
-from executor import current_call
+from executor import current_call, tool
 from executor.errors import ToolFailedError
 
 def pid(args):
@@ -38,6 +38,10 @@ def silent(args):
 
 async def later(args):
     return "later"
+
+@tool(isolation="process")
+def decorated(number: int):
+    return [number, os.getpid()]
 
 def fails(args):
     raise KeyError("nothing")
@@ -103,6 +107,13 @@ def test_typed_and_async_functions_work_as_in_a_thread(executor, tools):
     assert executor.execute("typed", {"number": 3}) == (True, [3, False])
     assert executor.execute("typed", {"number": "x"})[0] is False
     assert executor.execute("later") == (True, "later")
+
+
+def test_a_function_is_found_behind_the_tool_that_the_decorator_makes_of_it(executor, tools):
+    executor.register(tools.decorated)
+    success, value = executor.execute("decorated", {"number": 3})
+    assert (success, value[0]) == (True, 3)
+    assert value[1] != os.getpid()
 
 
 def test_a_path_means_there_what_it_was_judged_to_be(executor, tools, tmp_path, monkeypatch):

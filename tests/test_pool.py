@@ -55,8 +55,10 @@ def test_a_threshold_of_zero_is_the_background_too():
 
 def test_a_pool_of_processes_runs_functions_that_it_can_find(tmp_path, monkeypatch):
     (tmp_path / "pooled_tools.py").write_text(
-        "import os\n\ndef pid(args):\n    return os.getpid()\n\ndef fails(args):\n    raise ValueError('bad')\n"
+        "import os\nfrom executor import tool\n"
+        "\ndef pid(args):\n    return os.getpid()\n\ndef fails(args):\n    raise ValueError('bad')\n"
         "\ndef typed(number: int):\n    return number + 1\n"
+        "\n@tool(auto_background=60)\ndef decorated(number: int):\n    return number + 2\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     tools = importlib.import_module("pooled_tools")
@@ -66,9 +68,10 @@ def test_a_pool_of_processes_runs_functions_that_it_can_find(tmp_path, monkeypat
     ):
         for fn in (tools.pid, tools.fails, tools.typed):
             executor.register(fn.__name__, fn, auto_background=60)
+        executor.register(tools.decorated)
         executor.register("local", lambda args: 1, auto_background=60)
         ids = [start(executor, "pid"), start(executor, "fails"), start(executor, "typed", {"number": 1})]
-        ids.append(start(executor, "local"))
+        ids += [start(executor, "local"), start(executor, "decorated", {"number": 1})]
         ends = [executor.tasks.wait(task_id, SECONDS) for task_id in ids]
         results = [executor.tasks.result(task_id) for task_id in ids]
         assert results[0][0]
@@ -77,6 +80,7 @@ def test_a_pool_of_processes_runs_functions_that_it_can_find(tmp_path, monkeypat
         assert results[2] == (True, 2)
         assert ends[3].status is TaskStatus.FAILED
         assert "local object" in ends[3].error  # the rest of what pickle says differs between Pythons
+        assert results[4] == (True, 3)
 
 
 def test_a_task_whose_worker_dies_is_interrupted_and_says_that_it_may_have_had_effects(tmp_path, monkeypatch):

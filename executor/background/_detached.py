@@ -9,7 +9,6 @@ stdout, and lives as long as the task does: `_runner`.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import pickle
@@ -25,6 +24,7 @@ from executor.calls._state import MARK
 from executor.errors import ExecutionError, ToolExecutorError, ToolInterruptedError
 from executor.interpreter import WITHOUT, interpreter
 from executor.tasks._manager import TaskManager, engine_of
+from executor.tools._by_name import find, function_of
 from executor.tools._frames import read, write
 from executor.tools._make import make_tool, prepare
 from executor.values import Tool, ToolCall
@@ -102,10 +102,10 @@ class Function:
             ImportError, AttributeError: It is not there.
             ExecutionError: It tells something else of itself here.
         """
-        found = _find(self.module, self.qualified)
+        found = find(self.module, self.qualified)
         if _told_by(found) != self.told:
             raise changed(tool.id)
-        return replace(tool, fn=found.fn if isinstance(found, Tool) else found)
+        return replace(tool, fn=function_of(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,10 +260,10 @@ def _function_of(fn: Any, name: str) -> Function:
     if module == "__main__":
         raise impossible(name, "its function is in the main program, which is not run again; move it to a module")
     try:
-        found = _find(str(module), str(qualified))
+        found = find(str(module), str(qualified))
     except (ImportError, AttributeError):
         found = None
-    if found is None or fn not in (found, getattr(found, "fn", None)):
+    if found is None or fn != function_of(found):
         raise impossible(name, "its function cannot be found by name; define it at the top of a module")
     return Function(str(module), str(qualified), _told_by(found))
 
@@ -274,13 +274,6 @@ def _told_by(found: Any) -> str:
         return prepare(make_tool(found) if isinstance(found, Tool) else make_tool("it", found)).tool.definition_hash
     except (ToolExecutorError, TypeError, ValueError):  # its signature has no schema
         return ""
-
-
-def _find(module: str, qualified: str) -> Any:
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in qualified.split("."):
-        found = getattr(found, part)
-    return found
 
 
 def _place(tasks: TaskManager, name: str) -> tuple[str, str, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from executor.calls._current import current_call
 from executor.errors import BackendUnavailableError, ToolInterruptedError
 from executor.threads._gate import Gate
+from executor.tools._by_name import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ def on_pool(entry: Registered, pool: Executor) -> Registered:
                 future = pool.submit(contextvars.copy_context().run, handler, arguments)
             else:
                 # A pool that knows a call by its function and arguments would run equal starts once: each has a name.
-                future = pool.submit(carry_out, fn, arguments, secrets.token_hex(16))
+                future = pool.submit(carry_out, sendable(fn), arguments, secrets.token_hex(16))
         except RuntimeError as error:  # shut down, or broken
             raise BackendUnavailableError(f"The pool takes no more work: {error}") from error
         return _result(future, same_process=isinstance(pool, ThreadPoolExecutor))

@@ -23,6 +23,7 @@ from executor.calls._places import Places
 from executor.calls._state import current
 from executor.errors import ToolFailedError
 from executor.interpreter import WITHOUT, interpreter
+from executor.tools._by_name import sendable
 from executor.tools._frames import packed, read, send
 from executor.values._profile import Profile
 
@@ -49,7 +50,7 @@ def check_isolated(fn: Callable[..., Any], name: str) -> None:
             f"the tool {name!r} cannot run in a process of its own: {WITHOUT}. Leave isolation out: it runs on a thread"
         )
     try:
-        module = pickle.loads(pickle.dumps(fn)).__module__  # noqa: S301 -- what was just made here
+        module = pickle.loads(pickle.dumps(sendable(fn))).__module__  # noqa: S301 -- what was just made here
     except Exception as error:
         raise ValueError(
             f"the tool {name!r} cannot run in a process of its own: its function cannot be found by name ({error}). "
@@ -67,7 +68,7 @@ def isolated(fn: Callable[..., Any], confine: ProfileName | None = None) -> Call
 
     def handler(arguments: dict[str, Any]) -> Any:
         call = current_call()
-        order = packed((fn, arguments, *_at(current.get())))  # first: what cannot be told starts nothing
+        order = packed((sendable(fn), arguments, *_at(current.get())))  # first: what cannot be told starts nothing
         expected = call.expect_process_group() if call is not None else {}
         child = _Child(fn, _profile(confine, call), expected)
         try:
