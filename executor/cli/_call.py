@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 ENDING = 2.0  # seconds until the end of a call is known whose terminal has just closed
 
 
-def present(app: App, entry: Registered, value: Any, options: Options, passed: Collection[str] = ()) -> ExitCode:
+def present(app: App, plugin: str, value: Any, options: Options, passed: Collection[str] = ()) -> ExitCode:
     """
     Show what a tool returned.
 
     Args:
+        plugin: The name of the tool's plugin.
         passed: The streams of a command that were passed on as they came.
 
     Returns:
@@ -43,7 +44,7 @@ def present(app: App, entry: Registered, value: Any, options: Options, passed: C
     if options.as_json:
         app.screen.json(value)
     elif command:
-        _present_command(app, entry, value, options, passed)
+        _present_command(app, plugin, value, options, passed)
     else:
         shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
         if shown is not None:
@@ -52,14 +53,12 @@ def present(app: App, entry: Registered, value: Any, options: Options, passed: C
     return ExitCode.FAILED if command and value["exit_code"] != 0 else ExitCode.OK
 
 
-def _present_command(
-    app: App, entry: Registered, value: dict[str, Any], options: Options, passed: Collection[str]
-) -> None:
+def _present_command(app: App, plugin: str, value: dict[str, Any], options: Options, passed: Collection[str]) -> None:
     """Show stdout on stdout and stderr on stderr, unless they were seen live, and what else there is to say."""
     if "stdout" not in passed and (not options.live or not is_terminal(sys.stdout)):
         # Long output is cut in the result, and whole in a file. Only of the bundled plugin, which runs on this machine,
         # a file is taken at its word: a remote tool could name any file of the user's.
-        whole = value.get("stdout_file") if entry.plugin_name == "shell" and not is_terminal(sys.stdout) else None
+        whole = value.get("stdout_file") if plugin == "shell" and not is_terminal(sys.stdout) else None
         if not isinstance(whole, str) or not app.screen.file(whole):
             app.screen.raw(str(value["stdout"]))
     if not options.live and "stderr" not in passed:
@@ -253,14 +252,14 @@ def _follow_call(
         streamed = StreamedCall(app, entry, arguments, how)
         _, value = streamed.run(yes=yes)
         passed = streamed.through.streams if streamed.through is not None else ()
-        raise Exit(present(app, entry, value, how, passed) if passed else ExitCode.OK)
+        raise Exit(present(app, entry.plugin_name, value, how, passed) if passed else ExitCode.OK)
     from executor.cli._arguments import signature
 
     call = Call(app, entry, arguments, how)
     success, value = call.run(yes=yes)
     if not success:
         raise of_failure(value, signature(entry))
-    raise Exit(present(app, entry, value, how, call.through.streams if call.through is not None else ()))
+    raise Exit(present(app, entry.plugin_name, value, how, call.through.streams if call.through is not None else ()))
 
 
 def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Options, *, yes: bool) -> NoReturn:
@@ -285,7 +284,7 @@ def _sit_before(app: App, entry: Registered, arguments: dict[str, Any], how: Opt
     success, value = tasks.result(task_id)
     if not success:
         raise of_failure(value, signature(entry))
-    raise Exit(present(app, entry, value, how._replace(live=seen)))
+    raise Exit(present(app, entry.plugin_name, value, how._replace(live=seen)))
 
 
 def _detach_call(

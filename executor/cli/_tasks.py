@@ -273,14 +273,10 @@ def wait_command(app: App, task_id: str, *, as_json: bool, timeout: float | None
         if error.exit_code == ExitCode.INTERRUPTED:  # the task was: not the one who waits
             error = CliError(error.message, ExitCode.FAILED, error.details)
         raise error
-    if as_json:
-        app.screen.json(value)
-    else:
-        shown = {key: item for key, item in value.items() if key != "_permission"} if isinstance(value, dict) else value
-        if shown is not None:
-            app.screen.result(for_person(shown))
-    code = value.get("exit_code") if isinstance(value, dict) else None
-    raise Exit(ExitCode.FAILED if type(code) is int and code != 0 else ExitCode.OK)
+    from executor.cli._call import present
+    from executor.cli._follow import Options
+
+    raise Exit(present(app, info.plugin_name, value, Options(as_json, live=False, timeout=None, threshold=None)))
 
 
 @group.command("cancel")

@@ -190,8 +190,8 @@ def test_output_that_nobody_reads_any_more_is_not_followed(tasks):
 @pytest.mark.parametrize(
     ("status", "outcome", "code"),
     [
-        (TaskStatus.COMPLETED, (True, {"exit_code": 0}), 0),
-        (TaskStatus.COMPLETED, (True, {"exit_code": 3}), 5),
+        (TaskStatus.COMPLETED, (True, {"exit_code": 0, "stdout": "", "stderr": ""}), 0),
+        (TaskStatus.COMPLETED, (True, {"exit_code": 3, "stdout": "", "stderr": ""}), 5),
         (TaskStatus.FAILED, (False, {"error": "bad"}), 5),
         (TaskStatus.TIMEOUT, (False, {"error": "late", "timed_out": True}), 6),
         (TaskStatus.CANCELLED, (False, {"error": "no", "cancelled": True}), 5),
@@ -201,6 +201,21 @@ def test_wait_ends_as_the_call_would_have(run, tasks, status, outcome, code):
     task_id = enter(tasks)
     engine_of(tasks).finish(task_id, status, outcome)
     assert run("tasks", "wait", task_id).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "stdout", "stderr"),
+    [
+        ({"exit_code": 3, "stdout": "one\n", "stderr": "two\n"}, 5, "one\n", "two\nexit code 3\n"),
+        ({"exit_code": 3, "rows": 2}, 0, '{\n  "exit_code": 3,\n  "rows": 2\n}\n', ""),
+        ("text", 0, "text\n", ""),
+    ],
+)
+def test_wait_writes_a_result_where_the_call_would_have(run, tasks, value, code, stdout, stderr):
+    task_id = enter(tasks)
+    engine_of(tasks).finish(task_id, TaskStatus.COMPLETED, (True, value))
+    ended = run("tasks", "wait", task_id)
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (code, stdout, stderr)
 
 
 def test_what_is_read_at_a_terminal_is_still_to_be_delivered_to_its_host(run, tasks):
@@ -234,7 +249,7 @@ def test_a_detached_call_goes_on_and_is_read_and_waited_for_by_its_id(command, t
     assert json.loads(command("tasks", "list", "--json"))[0]["task_id"] == task_id
     go_on.touch()
     assert command("tasks", "output", task_id, "-f") == "begun\nended\n"
-    assert "exit_code: 3" in command("tasks", "wait", task_id, code=5)
+    assert command("tasks", "wait", task_id, code=5) == "begun\nended\n"
 
 
 def test_a_detached_call_can_be_cancelled_from_another_terminal(command, tasks):
