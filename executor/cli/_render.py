@@ -183,7 +183,7 @@ class Screen:
                 self._clear_status()
 
     def _show_status(self, text: str) -> None:
-        if self.json_mode or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+        if self.json_mode or not can_redraw(sys.stderr):
             return
         text = _in_one_line(text)
         with self._lock:
@@ -283,7 +283,12 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def styled(stream: TextIO | None) -> bool:
     """Whether colours may be written to *stream*."""
-    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return can_redraw(stream) and not os.environ.get("NO_COLOR")
+
+
+def can_redraw(stream: TextIO | None) -> bool:
+    """Whether what stands on *stream* can be written over; ``unknown`` is what `rich` takes for dumb as well."""
+    return is_terminal(stream) and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def write(stream: TextIO | None, text: str, *, safe: bool = False) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from executor.cli._app import App, Seconds, pass_app
-from executor.cli._render import is_terminal, printable
+from executor.cli._render import can_redraw, is_terminal, printable
 from executor.cli._tables import has_rich
 from executor.cli._tasks import group, open_tasks
 from executor.errors import ToolExecutorError
@@ -44,14 +44,14 @@ def top_command(app: App, *, every: float) -> None:
     """
     Watch the tasks of all your processes: those that run, then those that ended last. q, or Ctrl-C, ends it.
 
-    Without a terminal, or without the package rich, it lists those that run, once.
+    Without a terminal, on a dumb one, or without the package rich, it lists those that run, once.
 
     \b
     Example:
       toolexec tasks top
     """
     tasks = open_tasks()
-    watched = is_terminal(sys.stdout) and is_terminal(sys.stdin)
+    watched = can_redraw(sys.stdout) and is_terminal(sys.stdin)
     if watched and not has_rich():
         app.screen.note("this is how it stands: to watch it, pip install rich")
     if not (watched and has_rich()):

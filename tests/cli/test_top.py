@@ -49,6 +49,13 @@ def test_it_is_live_at_a_terminal_and_q_ends_it(running, terminal):
     assert shown.end() == 0
 
 
+def test_on_a_dumb_terminal_those_that_run_are_listed_once(running, terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    shown = terminal("tasks", "top")
+    shown.read_until(running[1])
+    assert shown.end() == 0
+
+
 def test_ctrl_c_ends_it_and_the_terminal_is_as_it_was(running, terminal):
     shown = terminal.shell(
         f'stty -g > before; {sys.executable} -m executor tasks top; stty -g | cmp - before && echo "as it was"'
