@@ -110,7 +110,8 @@ def _read(path: Path, told: dict[str, Any]) -> Config:
     plugins = {name: table for name, table in tables.items() if name != "blocked"}
     for name, table in plugins.items():
         if not isinstance(table, dict):
-            raise _wrong(path, f"plugins.{name}", f"is {_shown(table)}, not a table: write [plugins.{name}]")
+            hint = f"not a table: write [plugins.{name}] for a plugin; the one setting beside these is blocked"
+            raise _wrong(path, f"plugins.{name}", f"is {_shown(table)}, {hint}")
     return Config(
         path,
         exists=True,

@@ -76,6 +76,7 @@ def test_show_masks_secrets(run, configure):
         ("[plugins]\nblocked = 'echo'\n", "plugins.blocked"),
         ("[plugins]\nblocked = [1]\n", "plugins.blocked"),
         ("[plugins]\nshell = 1\n", "[plugins.shell]"),
+        ("[plugins]\nblokced = ['echo']\n", "the one setting beside these is blocked"),
         ("tools = 1\n", "[tools.NAME]"),
         ("[tools]\necho = 1\n", "[tools.echo]"),
         ("[tools.echo]\nspeed = 1\n", "tools.echo.speed: there is no such setting: use timeout"),
