@@ -259,6 +259,7 @@ def test_import_makes_it_the_policy_when_it_is_told_to(run, foreign, own_file):
     [
         ("{", "mend it there"),
         ("[]", "not an object"),
+        ('{"permissions": {"deny": ["Read(./.env)"]}, "env": {}}', "no key of ours, only permissions, env"),
         ('{"whitelist": []}', "write an object"),
         ('{"defaultPolicy": "perhaps"}', "is no verdict"),
         ("[" * 100_000, "write a flat object"),

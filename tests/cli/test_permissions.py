@@ -403,7 +403,8 @@ def test_rule_that_would_break_the_file_or_one_of_its_tests_is_not_written(run, 
     test = {"tool": "runCommand", "args": {"command": "rm -rf x"}, "expect": "ask"}
     path = policy({"tests": [test]})
     before = path.read_text()
-    assert run("permissions", "add", rule, "--deny").exit_code == 2
+    added = run("permissions", "add", rule, "--deny")
+    assert (added.exit_code, f"{path} stays as it is" in added.stderr) == (2, True)
     assert path.read_text() == before
 
 

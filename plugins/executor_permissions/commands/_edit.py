@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from executor.cli import CliError
+from executor.errors import PermissionConfigError
 from executor.ownfolders import make_private
 from executor.wholefiles import locked
 from executor_permissions.judge.rules._rules import LISTS, ListName
@@ -107,7 +108,8 @@ def add_rule(
         The file, and False if the rule was there already.
 
     Raises:
-        PermissionConfigError: The file does not load, or would not with the rule; nothing is written.
+        PermissionConfigError: The file does not load.
+        CliError: It would not with the rule; nothing is written.
     """
 
     def change(content: dict[str, Any]) -> bool:
@@ -126,7 +128,7 @@ def remove_rule(rule: str, list_name: ListName) -> Path:
 
     Raises:
         PermissionConfigError: As in `add_rule`.
-        CliError: It is not there.
+        CliError: It is not there, or the file would not load without it; nothing is written.
     """
 
     def change(content: dict[str, Any]) -> bool:
@@ -199,6 +201,16 @@ def _change(change: Callable[[dict[str, Any]], bool], free: Sequence[str]) -> tu
             content["whitelist"] = {"tools": list(free)}
         changed = change(content)
         if changed:
-            Policy.from_dict(content)
+            _check_changed(content, path)
             write_private(path, content)
     return path, changed
+
+
+def _check_changed(content: dict[str, Any], path: Path) -> None:
+    try:
+        Policy.from_dict(content)
+    except PermissionConfigError as error:
+        head = f"{path} stays as it is; with this change it would not load:"
+        raise CliError(
+            "\n  ".join([head, *error.problems]), details={"path": str(path), "problems": list(error.problems)}
+        ) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from executor.cli import App, for_people, json_option, pass_app, refuse_below_a_call
+from executor.cli import App, CliError, for_people, json_option, pass_app, refuse_below_a_call
 from executor_permissions._boxes import every_box
 from executor_permissions.commands._edit import refuse_another, rules_of, write_new
 from executor_permissions.commands._reading import read_as
@@ -70,6 +70,8 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
     """
     Read a policy file that was written for another program of this format, and say how each rule is read here.
 
+    Settings of other assistants, such as Claude Code's, are of other formats, and not read.
+
     \b
     Examples:
       toolexec permissions import ~/other/permissions.json
@@ -79,7 +81,7 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
         refuse_below_a_call()
         refuse_another()
     source = read_unchecked(file)
-    content, notes = _converted(source.value)
+    content, notes = _converted(source.value, file)
     source.value = content
     checked(source)
     policy = Policy.from_dict(content)
@@ -100,12 +102,20 @@ def import_command(app: App, file: Path, *, write: bool, as_json: bool) -> None:
         app.screen.note(f"{write_new(content)} was written")
 
 
-def _converted(content: Any) -> tuple[Any, list[str]]:
-    """The content of a file as it is meant, and what had to be said about it; what is no object stays what it is."""
+def _converted(content: Any, file: Path) -> tuple[Any, list[str]]:
+    """
+    The content of *file* as it is meant, and what had to be said about it; what is no object stays what it is.
+
+    Raises:
+        CliError: All that it says is unknown here: it is no file of this format.
+    """
     if not isinstance(content, dict):
         return content, []
     unknown = [key for key, value in content.items() if value is not None and _is_of_others(key)]
     kept = {key: value for key, value in without_nulls(content).items() if key not in unknown}
+    if unknown and all(key.startswith("_") for key in kept):
+        told = "say what its rules are to be by 'toolexec permissions init' and 'toolexec permissions add'"
+        raise CliError(f"{file}: it is of another format, with no key of ours, only {', '.join(unknown)}: {told}")
     notes = [f"{key}: it is not known here, and left out" for key in unknown]
     if "defaultPolicy" not in kept:
         kept["defaultPolicy"] = "deny"
