@@ -175,7 +175,8 @@ def _rewrite(app: App, host: str, words: list[str] | None, *, yes: bool) -> None
     lines = difflib.unified_diff(
         _lines(kind.key, was), _lines(kind.key, servers.get(NAME)), str(path), str(path), lineterm=""
     )
-    app.screen.note("\n".join(lines))
+    others = ["what else the file says stays"] if before.strip() else []
+    app.screen.note("\n".join([*lines, *others]))
     try:
         agreed = yes or click.confirm(f"Write {path}?", err=True)
     except click.Abort:

@@ -168,7 +168,7 @@ def test_add_says_where_a_tool_may_be_misspelt(run, policy, rule, meant):
     policy({})
     shown = run("permissions", "add", "--deny", rule).stderr
     assert f"{rule.partition('(')[0]!r} here: did you mean {meant!r}?" in shown
-    for other in ("deleteFile", "rm *", "source x", "frob *"):
+    for other in ("deleteFile", "deleteFil*", "rm *", "source x", "frob *"):
         assert "did you mean" not in run("permissions", "add", "--deny", other).stderr
 
 

@@ -114,7 +114,8 @@ def test_what_the_user_had_is_kept_whatever_is_installed_afterwards(serve, own_f
     path.write_text('{"theme": "dark"}')
     written = ['{"theme": "dark"}']
     for number in range(12):
-        assert serve("--install", "cursor", "--as", f"ada{number}", "--yes").exit_code == 0
+        done = serve("--install", "cursor", "--as", f"ada{number}", "--yes")
+        assert (done.exit_code, "what else the file says stays" in done.stderr) == (0, True)
         written.append(path.read_text())
     assert serve("--uninstall", "cursor", "--yes").exit_code == 0
     assert copies(path) == dict(zip(["", "-2", "-3", "-4", "-5"], [written[0], *written[-4:]], strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from executor_permissions.judge.options import is_known
@@ -96,7 +97,7 @@ def misspelt(rule: str, tools: Collection[str]) -> str:
     name = re.split(r"[\s(]", rule.strip(), maxsplit=1)[0]
     if name[:1] in "'\"":  # what is quoted is meant for a command
         return ""
-    if name in tools or is_known(name) or shutil.which(name):
+    if any(fnmatchcase(tool, name) for tool in tools) or is_known(name) or shutil.which(name):
         return ""
     near = difflib.get_close_matches(name, tools, n=1, cutoff=0.8)
     return f"there is neither a tool nor a program {name!r} here: did you mean {near[0]!r}?" if near else ""
