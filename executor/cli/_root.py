@@ -41,6 +41,7 @@ OF_BUNDLED = {
     "files": ("files", "Look at what the file tools changed, and take it back."),
     "permissions": ("permissions", "Look at the permission policy, try it, and change it."),
 }
+_OF_PLUGINS = "executor.cli.of_plugins"  # in the context: what plugins have added their commands to
 COMPLETE = "_TOOLEXEC_COMPLETE"  # click's name for the variable by which a shell asks for completions
 
 
@@ -111,9 +112,11 @@ class Root(click.Group):
         app = ctx.find_object(App)
         if app is None:
             return {}
-        guest = _Guest(self, app)
-        app.registry.hooks.register_commands(guest)
-        return guest.commands
+        if _OF_PLUGINS not in ctx.meta:  # a name that is unknown is looked for twice
+            guest = ctx.meta[_OF_PLUGINS] = _Guest(self, app)
+            app.registry.hooks.register_commands(guest)
+        commands: Mapping[str, click.Command] = ctx.meta[_OF_PLUGINS].commands
+        return commands
 
     def main(self, args: Sequence[str] | None = None, *_: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run the command, and exit with its code; see click. Errors of every kind end here."""

@@ -181,7 +181,8 @@ def test_plugin_adds_a_command(run, add_plugin):
 def test_command_that_exists_stays_as_it_was_and_that_is_said(run, add_plugin):
     add_plugin("polite", COMMANDS)
     assert "toolexec" in run("version").stdout
-    assert "the command 'version' of cli_test_polite is left out" in run("hello").stderr
+    for word in ("hello", "nosuch"):
+        assert run(word).stderr.count("the command 'version' of cli_test_polite is left out") == 1
 
 
 def test_plugin_that_fails_to_add_its_commands_takes_no_other_with_it(run, add_plugin):
