@@ -114,10 +114,14 @@ def test_a_link_that_leads_to_nothing_hides_nothing_and_keeps_no_box_from_being_
     assert plan([], [], hidden).mounts == ((HIDDEN, f"{tree}/home/.netrc"),)
 
 
-def test_what_cannot_be_looked_at_is_hidden_nevertheless(tree, monkeypatch):
-    def refused(path):
+@pytest.mark.parametrize(("user", "expected"), [(1000, 1), (0, 0)])
+def test_what_cannot_be_looked_at_is_hidden_nevertheless(tree, monkeypatch, user, expected):
+    def refused(path, **_):
         raise PermissionError(path)
 
     secret = f"{tree}/home/.netrc"
-    monkeypatch.setattr("executor.confine._mounts.os.stat", refused)
-    assert plan([], [], [secret]).mounts == ((HIDDEN, secret),)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: user)
+        patched.setattr(os, "stat", refused)
+        mounts = plan([], [], [secret]).mounts
+    assert mounts == ((HIDDEN, secret),) * expected  # what refuses root is a file system of somebody's own: of no use
