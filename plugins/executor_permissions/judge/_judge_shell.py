@@ -31,7 +31,7 @@ from executor_permissions.judge.files._effects import affects_by_itself
 from executor_permissions.judge.files._files import Operands
 from executor_permissions.judge.files._findings import Finding, may_be_worse, worse
 from executor_permissions.judge.files._search import Searches
-from executor_permissions.judge.files._searching import LOOKING
+from executor_permissions.judge.files._searching import LOOKING, LOOKING_OF_GIT
 from executor_permissions.judge.options import _programs, kind_of
 from executor_permissions.judge.options._editors import EDITORS
 from executor_permissions.judge.paths import _lexical
@@ -289,7 +289,7 @@ class ShellJudge:
     def _shown(self, run: Run, folders: Folders) -> Finding | None:
         """What a search, or git, may show of files that it is not given by name."""
         found = None
-        if run.program in LOOKING and (run.program != "git" or "grep" in run.words or "diff" in run.words):
+        if run.program in LOOKING and (run.program != "git" or not LOOKING_OF_GIT.isdisjoint(run.words)):
             if self._searches is None:
                 self._searches = Searches(self.rules.files, self.rules.home, self._links)
             reached = self._searches.reached(run.words, folders)

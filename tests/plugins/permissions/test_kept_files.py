@@ -535,6 +535,8 @@ def test_two_folders_of_which_one_is_outside_are_compared_by_git_as_by_diff(root
     rules = {**ENV, "whitelist": {"tools": [], "patterns": ["git *"]}, "defaultPolicy": "ask"}
     texts = [text.format(other) for text in BESIDE]
     assert allowed(root, texts, rules) == []
+    told = ["git diff --no-index . src", "git diff --no-index -- src .", "git -C . diff --color --no-index -w . src"]
+    assert allowed(root, told, rules | {"defaultPolicy": "allow"}) == []
     plain = ["git diff HEAD src", "git diff HEAD~1..HEAD -- src", "git diff a.py src", f"git diff src {other}"]
     assert allowed(root, plain, rules) == plain
     (root / ".git").rename(other / "git")

@@ -151,7 +151,7 @@ def test_what_is_called_otherwise_in_a_script_is_not_asked_about(root, rule):
 
 
 TAKING = [
-    "gzip -r {}", "gzip -9cr {}", "gzip --recursive -c {}", "gunzip -cr {}", "pigz -cr {}", "zstd -cr {}", "zstd -r {} -o x", "lz4 -r {}", "7zz a x {}", "lha a x {}",
+    "gzip -r {}", "gzip -9cr {}", "gzip --recursive -c {}", "gunzip -cr {}", "pigz -cr {}", "zstd -cr {}", "zstd -r {} -o x", "lz4 -r {}", "pzstd -r {}", "pbzip2 -kr {}", "7zz a x {}", "lha a x {}",
     "gtar cf x.tar {}", "jar cf x.jar {}", "jar --create --file x.jar {}", "genisoimage -o x {}", "mkisofs -o x {}", "shar {}", "duplicity {} file:///x",
     "ugrep -. T {}", "ugrep -r T {}", "rga --hidden T {}", "rgrep T {}", "timeout 9 gzip -r {}",
 ]  # fmt: skip

@@ -235,6 +235,19 @@ def test_a_search_that_finds_secrets_is_asked_about(judged, place, search):
         assert judged(search.format(folder)) == "ask", folder
 
 
+def test_what_hands_files_to_grep_or_diff_finds_what_they_find(judged, place):
+    (place / "src/note").write_text("y\n")
+    rules = {**KEPT, "defaultPolicy": "allow"}
+    named = [f"{grep} x src" for grep in ("bzgrep", "xzegrep", "zstdgrep", "zfgrep")]
+    below = [f"{grep} -R x" for grep in ("bzgrep", "xzegrep", "zstdgrep", "zfgrep")]
+    beside = ["colordiff -ru . src", "zdiff -r . src", "bzdiff -r src .", "xzdiff . src", "lzdiff src ."]
+    beside += ["git difftool --no-index -y -x cat . src", "git difftool --no-index -- src ."]
+    free = [*named, "colordiff -u src docs", "zdiff -r src docs", "git difftool HEAD src", "xzdiff a.txt docs/a.txt"]
+    (place / ".env").write_text("x\n")
+    assert {text: judged(text, rules) for text in (*below, *beside)} == dict.fromkeys((*below, *beside), "ask")
+    assert {text: judged(text, rules) for text in free} == dict.fromkeys(free, "allow")
+
+
 def test_folders_that_are_compared_are_read_through_their_links(judged, place):
     (place / ".env").write_text("x\n")
     for name in ("src", "docs"):

@@ -62,7 +62,9 @@ _MOST_PARTS = 20  # of an address
 _BRACES, _RANGE, _NUMBER = re.compile(r"\{([^{}]*)\}"), re.compile(r"\[[^\]]*\]"), re.compile(r"#[0-9]+")  # of curl
 _FETCHING = frozenset("wget wget2 curl".split())
 # They write a file of the name without its end, and some only if they are told to.
-_UNPACKING = frozenset("gzip gunzip pigz unpigz bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 uncompress".split())
+_UNPACKING = frozenset(
+    "gzip gunzip pigz unpigz bzip2 bunzip2 pbzip2 lbzip2 xz unxz lzma unlzma zstd unzstd pzstd lz4 uncompress".split()
+)
 _BELOW = re.compile(r"-[a-zA-Z0-9]*r|--re")  # all that is in a folder
 _UNPACKS = re.compile(r"-[^-]*d|--(?:de|unc)")
 _PRINTS = re.compile(r"-[^-]*[ctl]|--(?:st|to-s|te|li)")

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SEARCHERS = frozenset("rg ag ack ugrep ug rga ripgrep-all rgrep".split())  # they always search below folders
-_COMPARING = frozenset({"diff", "sdiff"})
-LOOKING = GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
+# They unpack files for grep; what is told about folders they hand on, some versions of them.
+_UNPACKING_GREPS = frozenset(
+    f"{packed}{kind}grep" for packed in ("z", "bz", "xz", "lz", "zstd") for kind in ("", "e", "f")
+)
+_ALL_GREPS = GREPS | _UNPACKING_GREPS
+_COMPARING = frozenset("diff sdiff colordiff zdiff bzdiff xzdiff lzdiff".split())
+LOOKING = _ALL_GREPS | _SEARCHERS | SHOWING | _COMPARING | {"git", "find"}
+LOOKING_OF_GIT = frozenset({"grep", "diff", "difftool"})  # its sub-commands that may look at folders
 # They take names for names.
 _NAMING = frozenset("echo printf basename dirname true false test [ [[ realpath readlink".split())
 _FOLLOWING = re.compile(r"-[A-Za-z]*R|--dereference-rec")
@@ -33,7 +39,7 @@ _GLOBS = re.compile(r"-[A-Za-z]*[gt]|--i?glob|--type-")
 _HIDDEN = re.compile(r"-[A-Za-z]*[.uUgt]|--hid|--no-ignore|--unr|--i?glob|--type|--ignore-file|--pre")
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rRd]|--(?:dereference-)?rec|--dir")  # also "-d recurse"
 _LEADING_OUT = re.compile(r"^[/~]|(?:^|/)\.\.(?:/|$)")
-_UNTRACKED = ("--unt", "--no-ind", "--no-exc")  # git grep looks at files that are not its own
+_UNTRACKED = ("--unt", "--no-ind", "--no-exc")  # git looks at files that are not its own
 _CHOOSING = frozenset("--include --exclude --exclude-dir --exclude-from".split())
 CHOOSING = ("--include=", "--exclude=", "--exclude-dir=")  # patterns for the files that are looked at, or left out
 _UNSURE = frozenset("\\[")
@@ -73,7 +79,7 @@ class Search(NamedTuple):
         if program is None or program not in LOOKING:
             return None
         if program == "git":
-            if "diff" in words:
+            if "diff" in words or "difftool" in words:
                 return cls._of_git_diff(words)
             if "grep" not in words or not any(word.startswith(_UNTRACKED) for word in words[1:]):
                 return None
@@ -81,20 +87,21 @@ class Search(NamedTuple):
         if program in SHOWING:
             return cls._of_shown(program, words)
         given = words[1:]
-        if program in GREPS and not any(map(_RECURSIVE.match, given)):
+        if program in _ALL_GREPS and not any(map(_RECURSIVE.match, given)):
             return None
         if program == "find":
             return cls._of_find(words)
         found = walk(words)
         known = found is not None and found.reach < 0
         operands = found.reads if found is not None and known else _operands(words)
-        if program in GREPS:
+        if program in _ALL_GREPS:
             follows = any(map(_FOLLOWING.match, given))
             return cls(
                 program, _searched(program, operands), follows, hidden=True, choice=Choice.of(words, known=known)
             )
         if program in _COMPARING:  # of two folders the files in them, of a file and a folder the one of that name
             follows, deep = "--no-dereference" not in given, any(map(_RECURSIVE.match, given))
+            operands = operands if found is not None else [word for word in given if word[:1] != "-"]
             return cls(program, operands, follows, hidden=True, choice=Choice.of(words, known=known), deep=deep)
         follows = any(map(_FOLLOWING_TOO.match, given))
         hidden = program in ("ack", "rgrep") or any(map(_HIDDEN.match, given))
@@ -111,11 +118,12 @@ class Search(NamedTuple):
 
     @classmethod
     def _of_git_diff(cls, words: list[str]) -> Search | None:
-        """Two paths, which git compares as diff does where one is outside of the repository, or there is none."""
+        """Two paths, which git compares as diff does: if told to, with one out of the repository, or without any."""
         given = operands(words[sub_command_at(words) :])
         if len(given) < 2:
             return None
-        inside = all(type(word) is str and not _LEADING_OUT.search(word) for word in given)
+        untracked = any(word.startswith(_UNTRACKED) for word in words)
+        inside = not untracked and all(type(word) is str and not _LEADING_OUT.search(word) for word in given)
         return cls("diff", given, follows=False, hidden=True, choice=Choice(), unless_repository=inside)
 
     @classmethod
@@ -160,8 +168,8 @@ class Search(NamedTuple):
 
 
 def _searched(program: str, operands: list[str]) -> list[str]:
-    """Where a grep does; zgrep gives it the content of each file and no name, so that it searches where it is."""
-    return [*operands, "."] if program == "zgrep" or not operands else operands
+    """Where a grep does; one that unpacks is given the content of each file and no name: it searches where it is."""
+    return [*operands, "."] if program in _UNPACKING_GREPS or not operands else operands
 
 
 def _operands(words: list[str]) -> list[str]:
