@@ -136,6 +136,8 @@ CAUGHT = [
       "prettier --check src '!(src)'", "npx prettier --check '.e*'", "npx --yes prettier@3 '**/.e*'", "eslint --no-ignore '.e*'", "eslint '**/*'", "cd src && prettier '../.e*'", "timeout 5 prettier '.e*'"],
      ["prettier --check .", "prettier --check 'src/**/*'", "prettier --check '**/*.{js,ts}'", "prettier --check . '!**/*.md'", "npx prettier --check 'src/*.ts'", "eslint 'src/**/*.[jt]s'",
       "eslint --fix src own.py", "npx eslint .", "prettier -c README.md", "prettier --parser babel src own.py"]),
+    # an archive that fits one
+    (["unzip -p '.e*'", "unzip -l '.[e]nv'", "zipinfo -1 '.en?'", "cd src && unzip '../.e*'"], ["unzip -l 'x*.zip'", "unzip -p x.zip '.e*'", "unzip -o a.zip '*'"]),
     # addresses, in another form and among other words
     (["curl 'http://[::ffff:a9fe:a9fe]/'", "curl 'http://[::ffff:7f00:1]:80/'", "curl 'http://[0:0:0:0:0:ffff:a9fe:a9fe]/'", "wget 'http://[::ffff:a9fe:a9fe]/'", "wget 'http://[64:ff9b::a9fe:a9fe]/'",
       "curl '[::ffff:7f00:1]/x'", "curl --connect-to ::0x7f000001: http://a", "curl --connect-to 'a:80:[::ffff:7f00:1]:80' http://a", "curl --resolve a:80:0x7f000001 http://a", "curl --resolve a:80:::ffff:7f00:1 http://a",
@@ -149,6 +151,34 @@ CAUGHT = [
 def test_what_may_be_denied_is_not_allowed(verdict, caught, others):
     assert [command for command in caught if verdict(command) == "allow"] == []
     assert [command for command in others if verdict(command) != "allow"] == []
+
+
+OF_PYTHON = [
+    "ruff check", "ruff -q check .", "ruff format --diff kept", "black --diff kept", "flake8", "flake8 --show-source .", "isort --diff .", "mypy", "mypy --pretty kept", "pyflakes .", "pycodestyle --show-source kept",
+    "python -m black --diff .", "python3 -m ruff check kept", "timeout 60 ruff check .", "cd src && ruff check ..", "uv run ruff check",
+]  # fmt: skip
+FORMATTED = ["prettier .", "prettier --check .", "npx prettier -l kept", "cd src && prettier ../kept", "prettier --write src kept"]  # fmt: skip
+LINTED = ["eslint", "eslint . -f json", "npx eslint kept"]
+WHATEVER = ["prettier --parser babel ."]
+CHECKED = {
+    "key.py": OF_PYTHON + WHATEVER,
+    "key.yaml": FORMATTED + WHATEVER,
+    "key.mjs": FORMATTED + LINTED + WHATEVER,
+    "key": WHATEVER,
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_what_checks_files_shows_those_below_its_folder(tmp_path, name):
+    for folder in ("src", "kept"):
+        (tmp_path / folder).mkdir()
+    rules = {"defaultPolicy": "allow", "blacklist": {"arguments": {"readFile": {"path": ["${project}/kept/key*"]}}}}
+    policy = Policy.from_dict(rules, project_root=tmp_path)
+    free = ["ruff check src", "ruff --version", "mypy --version", "eslint src", "prettier src", "black src", "ruff rule E1"]  # fmt: skip
+    commands = [*OF_PYTHON, *FORMATTED, *LINTED, *WHATEVER, *free]
+    assert [command for command in commands if verdict_of(policy, command) != "allow"] == []
+    (tmp_path / "kept" / name).touch()
+    assert [command for command in commands if verdict_of(policy, command) != "allow"] == CHECKED[name]
 
 
 def test_a_module_that_nothing_is_known_about_is_one_of_the_project(tmp_path):

@@ -53,13 +53,28 @@ _READERS: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {
     **dict.fromkeys(("foreman", "honcho"), (frozenset({"run"}), frozenset[str](), (".env*",))),
 }
 # They look for what fits a pattern themselves, below any number of folders and with a dot in front, too.
-_MATCHING = frozenset("prettier eslint stylelint markdownlint markdownlint-cli2 cspell".split())
+_MATCHING = frozenset("prettier eslint stylelint markdownlint markdownlint-cli2 cspell unzip zipinfo".split())
+# They show lines of what has such a name below the folders that they are given.
+_OF_NODE = ("*.*js*", "*.*ts*", "*.vue")
+_OF_STYLE = ("*.*css", "*.less")
+_OF_TEXT = ("*.m*d*",)
+_CHECKING: dict[str, tuple[str, ...]] = {
+    "prettier": (*_OF_NODE, *_OF_STYLE, *_OF_TEXT, "*.*htm*", "*.y*ml", "*.g*ql", "*.h*b*s"),
+    "eslint": _OF_NODE,
+    "stylelint": _OF_STYLE,
+    **dict.fromkeys(("markdownlint", "markdownlint-cli2"), _OF_TEXT),
+    **dict.fromkeys(
+        "ruff black flake8 isort pyflakes pycodestyle pylint mypy autopep8 yapf".split(), ("*.py*", "*.ipynb")
+    ),
+}
+_ALONE = frozenset("eslint ruff flake8 mypy".split())  # given none, they look at the one that they are in
+_TELLING = frozenset("--version --help -V -h".split())
 _PATTERN = re.compile(r"[*?\[{(]")
 _CLASS = re.compile(r"\[[^\]]*\]")
 _CHOICE = re.compile(r"\{([^{}/]*)\}")  # *.{js,ts}
 _UNREAD = frozenset("\\[]{}()")
 _MOST_NAMES = 50
-SHOWING = frozenset({*_SERVERS, *_READERS, *_FETCHED, *_MATCHING})
+SHOWING = frozenset({*_SERVERS, *_READERS, *_FETCHED, *_MATCHING, *_CHECKING})
 
 
 def shown_by(program: str, words: list[str]) -> Shown | None:
@@ -68,10 +83,10 @@ def shown_by(program: str, words: list[str]) -> Shown | None:
         at = next((i for i in range(1, len(words)) if words[i][:1] != "-"), len(words) - 1)
         name = words[at].partition("@")[0]
         if name in _MATCHING:
-            return _matched(words[at:])
+            return _matched(name, words[at + 1 :])
         return _served(name, words[at:]) if name in _SERVERS else None
-    if program in _MATCHING:
-        return _matched(words)
+    if program in _MATCHING or program in _CHECKING:
+        return _matched(program, words[1:])
     if program in _SERVERS:
         return None if type(words) is Suffix and program == "serve" else _served(program, words)
     needed, telling, names = _READERS[program]
@@ -93,22 +108,34 @@ def _served(program: str, words: list[str]) -> Shown | None:
     return Shown(named or ["."], (), "hands out")
 
 
-def _matched(words: list[str]) -> Shown | None:
-    """What fits the patterns among *words*: below the folder that each begins with, files of the name it ends in."""
-    folders, names = [], []
-    told = any(word.startswith("--parser") for word in words)  # prettier: how to read whatever is in a folder
-    for word in words[1:]:
-        found = _PATTERN.search(word)
-        left_out = word[:1] == "!" and word[1:2] != "("
-        if word[:1] == "-" or left_out or type(word) not in (str, Glob):
-            continue
+def _matched(program: str, given: list[str]) -> Shown | None:
+    """What *program* looks at: of the folders that it is *given*, and of patterns those that they begin with."""
+    below = _CHECKING.get(program, ())
+    if program == "ruff":
+        at = next((i for i, word in enumerate(given) if word in ("check", "format")), None)
+        if at is None:
+            return None
+        given = given[at + 1 :]
+    if any(word.startswith("--parser") for word in given):  # prettier: how to read whatever is in a folder
+        below = ("*",)
+    words = [word for word in given if word[:1] != "-" and type(word) in (str, Glob)]
+    if program in ("unzip", "zipinfo"):
+        del words[1:]  # what is in the archive
+    if not words and program in _ALONE and _TELLING.isdisjoint(given):
+        return Shown(["."], below, "looks at")
+    folders: list[str] = []
+    names: list[str] = []
+    for word in words:
+        found = _PATTERN.search(word) if program in _MATCHING else None
+        if word[:1] == "!" and word[1:2] != "(":
+            continue  # left out
         if found is not None:
             start, slash, _ = word[: found.start()].rpartition("/")
             folders.append(start or slash or ".")
             names += _names_of(word.rpartition("/")[2])
-        elif told:
+        elif below:
             folders.append(word)
-            names.append("*")
+            names += below
     return Shown(folders, tuple(names), "looks at") if folders else None
 
 
