@@ -172,6 +172,23 @@ def test_what_gives_a_tracked_file_another_name_is_asked_about(repository):
     assert asked(repository, free) == []
 
 
+OF_OTHERS = [
+    "git difftool", "git difftool -y -x cat HEAD~1", "git difftool HEAD~1 HEAD", "git fast-export HEAD", "git request-pull -p HEAD~1 .", "git unpack-file 12345678", "git clone -q . copy", "git clone -b main --depth 1 src/.. /tmp/x",
+    "git clone file:///x y", "git checkout-index -a --prefix=x/", "git checkout-index --temp -a", "git read-tree --prefix=x/ HEAD", "git bundle create x HEAD", "git pack-objects --all x", "git diagnose --mode=all",
+]  # fmt: skip
+NOT_OF_OTHERS = [
+    "git difftool -y HEAD~1 -- src", "git request-pull v1 https://example.com/x", "git clone https://example.com/a/b", "git clone me@example.com:a/b b", "git checkout-index a", "git read-tree HEAD", "git bundle verify x", "git fsck",
+]  # fmt: skip
+
+
+def test_what_is_covered_by_no_wildcard_shows_a_tracked_file_as_well(repository):
+    rules = {"defaultPolicy": "allow", "blacklist": RULES["blacklist"]}
+    assert asked(repository, [*OF_OTHERS, *NOT_OF_OTHERS], rules) == []
+    git(repository, "add", "-f", ".env")
+    git(repository, "commit", "-qm", "x")
+    assert asked(repository, [*OF_OTHERS, *NOT_OF_OTHERS], rules) == OF_OTHERS
+
+
 LOOKED_INTO = [".git", ".git/index", ".git/HEAD", ".git/config", ".git/packed-refs", ".gitignore", ".ignore", ".rgignore", "a.tar", "a.zip", "a.patch", "a.tar.gz"]  # fmt: skip
 LOOKING = ["git checkout -- a", "git checkout main", "git switch main", "git restore a", "git clean -fd", "git commit -am x", "git add .", "git add -A", "git rm a", "git mv a b", "git stash", "git status", "git apply a.patch", "patch -p1 -i a.patch", "rg x", "rg --hidden x .", "rg x .git*", "grep -r x .", "tar xf a.tar", "tar xzf a.tar.gz", "unzip a.zip", "cp -r . ../x", "rm a", "cat *"]  # fmt: skip
 

@@ -28,8 +28,10 @@ _SHOWING = {
     **dict.fromkeys(("add", "stage"), _ADDING),
     **dict.fromkeys(("reset", "restore", "checkout"), _TAKING_BACK),
     **dict.fromkeys(("am", "rebase"), "--show-cur"),
+    "request-pull": r"-p\Z",
+    **dict.fromkeys(("fast-export", "unpack-file"), ""),
 }
-_PATCHES = frozenset({"diff", "show", "range-diff", "format-patch"})
+_PATCHES = frozenset({"diff", "difftool", "show", "range-diff", "format-patch"})
 _PATCHES_IF_TOLD = frozenset({"log", "whatchanged", "reflog", "stash", "diff-tree", "diff-index", "diff-files"})
 _OTHERS = frozenset({"grep", "archive", "cat-file", "merge-tree"})
 _TAKING_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"})
@@ -49,6 +51,7 @@ _NAMING = frozenset({"tag", "update-ref", "push", "fetch", "checkout", "restore"
 _MESSAGE = r"-[a-z]*[mFu]\Z|--(?:message|file|local-user|format|sort)\Z"
 _SOURCE = r"(?:--so[a-z]*=|-[^-s]*s)(.+)"
 _COPYING_A_NOTE = r"-[a-z]*[cC]|--re"
+_HERE = re.compile(r"file:|[./~][^:]*\Z|(?!-)[^:]*/[^:]*\Z")  # a repository on this machine, or a folder for one
 _SHORTEST_HASH = 4
 _GREP_VALUE = r"-[aEFGhHiIlLnopPqrsvwWzc]*[ef]\Z"
 _PATTERN = re.compile(r"-[A-Za-z]*[ef]|--(?:and|or|not)\Z")
@@ -138,6 +141,12 @@ def hands_on(words: Sequence[str]) -> bool:
             return "--no-checkout" not in options
         case ["notes", "add" | "append" | "edit", *options]:
             return any(re.match(_COPYING_A_NOTE, word) for word in options)
+        case ["checkout-index" | "read-tree", *options]:
+            return any(word.startswith(("--pre", "--te")) for word in options)
+        case ["bundle", "create", *_] | ["pack-objects" | "diagnose", *_]:
+            return True
+        case ["clone", *given]:
+            return any(_HERE.match(word) for word in given)
     return False
 
 
