@@ -76,6 +76,7 @@ KNOWN: frozenset[type[str]] = frozenset({str})  # the types of words that are kn
 DEFINITE: frozenset[type[str]] = KNOWN | {Glob, Number}  # and of those that become names that are there, or a number
 NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})  # redirected to, they keep nothing
 MAX_NESTING = 8  # commands that run commands: more of them than anybody writes
+HANDED = "${}"  # in a word, what xargs puts there
 REST = Unknown("…")  # words that come from elsewhere (xargs, "$@"): any number of them
 
 

@@ -10,9 +10,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._words import DEFINITE, KNOWN, REST, Glob, PublicWords, program_of
+from executor_permissions.judge.bash._words import DEFINITE, HANDED, KNOWN, REST, Glob, PublicWords, program_of
 from executor_permissions.judge.files._findings import Finding
 from executor_permissions.judge.options import takes_files_by_option, walk
+from executor_permissions.judge.options._programs import INTERPRETERS
 from executor_permissions.judge.paths._globs import Wildcard
 from executor_permissions.judge.paths._overlap import may_meet, name_may_meet
 from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
@@ -68,6 +69,9 @@ def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
     if program in _ANNOUNCED and any(map(partial(_announces, _ANNOUNCED[program]), marked)):
         return "read"
     found = walk(marked)  # as text, so that it is a value also where it might be an option
+    known = found is not None and found.grammar is not None
+    if (not known or program in INTERPRETERS) and any(word == REST or HANDED in word for word in words):
+        return "read"  # as where find gives it files
     if found is None or found.grammar is None:
         return None
     all_read = REST in words or REST in found.reads

@@ -88,13 +88,17 @@ class Walk:
         elif kind == "list":
             self.reads += (value, REST)
         elif kind != "text":
-            self.given |= {kind}
-            if fits(kind, value):
-                self._is_file(kind, value, at)
-            else:
-                self.ask(at)
-                if kind == "protocols":
-                    self.reads.append(REST)
+            self._is_checked(kind, value, at)
+
+    def _is_checked(self, kind: str, value: str, at: int) -> None:
+        self.given |= {kind}
+        known = fits(kind, value)
+        if known or kind.startswith("read"):  # it is read, whatever it is
+            self._is_file(kind, value, at)
+        if not known:
+            self.ask(at)
+            if kind == "protocols":
+                self.reads.append(REST)
 
     def _is_code(self, value: str, at: int) -> None:
         self.reads.append(value)

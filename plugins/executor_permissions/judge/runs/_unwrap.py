@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from executor_permissions.judge.bash._words import REST, Inner, Inside, Suffix, Unknown
+from executor_permissions.judge.bash._words import HANDED, REST, Inner, Inside, Suffix, Unknown
 from executor_permissions.judge.git._runs import look_at_git
 from executor_permissions.judge.options import _programs
 from executor_permissions.judge.options._sed import run_by_sed
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from executor_permissions.judge.bash._words import Command
 
+_XARGS_ADDING = re.compile(r"-[^-IiJ]*[nLl]|--max-(?:a|l)")  # it forgets what it was told to replace
 _XARGS_VALUES = frozenset(
     "-a -d -E -I -L -n -P -s -J -R -S --arg-file --delimiter --max-args --max-procs --max-chars"
     " --process-slot-var".split()
@@ -249,12 +250,17 @@ def _xargs(words: list[str], _command: Command, found: Inside) -> None:
             placeholder = word[2:] or "{}"
         elif word.startswith("--replace"):
             placeholder = word.partition("=")[2] or "{}"
-    inner = [Unknown(word) if placeholder and placeholder in word else word for word in words[at:]]
+    inner = [*words[at:]]
+    if placeholder and any(placeholder in word for word in inner):  # else words are added, as they are behind "-n 1"
+        inner = [Unknown(word.replace(placeholder, HANDED)) if placeholder in word else word for word in inner]
+        added = any(map(_XARGS_ADDING.match, words[1:at]))
+    else:
+        added = True
     if not certain:
         found.hidden = "what xargs runs is computed"
         found.commands.extend(suffixes([*words, REST], 1))
     elif inner:
-        found.commands.append(Inner([*inner, REST], None, at))
+        found.commands.append(Inner([*inner, REST] if added else inner, None, at))
 
 
 def _ed(words: list[str], _command: Command, found: Inside) -> None:
