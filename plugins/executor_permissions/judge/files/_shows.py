@@ -121,7 +121,7 @@ def _matched(program: str, given: list[str]) -> Shown | None:
     words = [word for word in given if word[:1] != "-" and type(word) in (str, Glob)]
     if program in ("unzip", "zipinfo"):
         del words[1:]  # what is in the archive
-    if not words and program in _ALONE and _TELLING.isdisjoint(given):
+    if program in _ALONE and _TELLING.isdisjoint(given) and all(word[:1] == "-" for word in given):
         return Shown(["."], below, "looks at")
     folders: list[str] = []
     names: list[str] = []

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
-from executor_permissions.judge.bash._words import DEFINITE, HANDED, KNOWN, REST, Glob, PublicWords, program_of
+from executor_permissions.judge.bash._words import DEFINITE, HANDED, KNOWN, REST, Glob, PublicWords, Suffix, program_of
 from executor_permissions.judge.files._findings import Finding
 from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.options._programs import INTERPRETERS
@@ -69,7 +69,7 @@ def given_unseen(words: list[str]) -> Literal["read", "write"] | None:
     if program in _ANNOUNCED and any(map(partial(_announces, _ANNOUNCED[program]), marked)):
         return "read"
     found = walk(marked)  # as text, so that it is a value also where it might be an option
-    known = found is not None and found.grammar is not None
+    known = (found is not None and found.grammar is not None) or type(words) is Suffix  # which may be no command
     if (not known or program in INTERPRETERS) and any(word == REST or HANDED in word for word in words):
         return "read"  # as where find gives it files
     if found is None or found.grammar is None:
