@@ -182,7 +182,7 @@ class Operands:
         elif type(path) is not str:
             yield from self._unsettled(path, folder, writes=writes)
         elif folder == ANYWHERE and path[:1] != "/":
-            yield from self._from_anywhere(path, path, writes=writes)
+            yield from self._from_anywhere(path, writes=writes)
         else:
             if not self._is_usual([path], folder):
                 yield from self._path(path, folder, "", WRITES if writes else READS)
@@ -209,7 +209,7 @@ class Operands:
         for text in texts:
             for folder in folders:
                 if folder == ANYWHERE and text[:1] != "/" and type(word) in DEFINITE:
-                    yield from self._from_anywhere(word, text, writes=not effect.reads(word))
+                    yield from self._from_anywhere(text, writes=not effect.reads(word))
                     continue
                 looks = self._rules.looks if type(word) is str else 1 + len(self._rules.patterns)
                 self._looks += looks * (2 if effect.moves else 1)  # what is in it, too
@@ -335,9 +335,9 @@ class Operands:
                 yield Finding("maybe", f"it may be {one.path}, which a rule denies", one.rule)
                 return
 
-    def _from_anywhere(self, word: str, text: str, *, writes: bool) -> Iterator[Finding]:
+    def _from_anywhere(self, text: str, *, writes: bool) -> Iterator[Finding]:
         yield from self._somewhere(text, writes=writes)
-        yield from () if writes else possible(anywhere("" if type(word) is Glob else text, self._rules, self._links))
+        yield from possible(anywhere(text, self._rules, self._links))  # also what is written, or moved: no rule lets it
 
     def _glob(self, text: str, folder: str, program: str, effect: Effect) -> Iterator[Finding]:
         try:

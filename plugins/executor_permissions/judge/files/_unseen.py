@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal
 
 from executor_permissions.judge.bash._expand import ANYWHERE
@@ -14,6 +14,7 @@ from executor_permissions.judge.bash._words import DEFINITE, HANDED, KNOWN, REST
 from executor_permissions.judge.files._findings import Finding
 from executor_permissions.judge.options import takes_files_by_option, walk
 from executor_permissions.judge.options._programs import INTERPRETERS
+from executor_permissions.judge.paths._globbed import WILDCARD
 from executor_permissions.judge.paths._globs import Wildcard
 from executor_permissions.judge.paths._overlap import may_meet, name_may_meet
 from executor_permissions.judge.paths._paths import LONGEST_PATH, UnclearPathError
@@ -159,9 +160,10 @@ def _may_be_named(
     """The same by what is written out of *text*; *deeper*: what is worked out may hold slashes."""
     pattern = _pattern(text)
     fixed, star, rest = (home + pattern[1:] if pattern[:2] == "~/" else pattern).partition("*")
-    if star and not fixed and rest[:1] == "/" and "*" not in rest:
-        yield from anywhere(rest, rules, links)  # what is worked out may be any folder
-    if folder == ANYWHERE and fixed[:1] != "/":
+    unknown = folder == ANYWHERE and fixed[:1] != "/"
+    if unknown or (star and not fixed):
+        yield from anywhere(pattern, rules, links)  # what is worked out may be any folder, or begin with one
+    if unknown:
         return
     start, _, name = os.path.join(folder, fixed).rpartition("/")
     begin = f"{links.real(start or '/', folder or None).rstrip('/')}/{name}"
@@ -184,25 +186,30 @@ def there(rules: FileRules, links: Links, kept: Literal["read", "write"]) -> lis
 
 
 def _names_below(rules: FileRules, links: Links) -> dict[str, Found] | None:
-    """The names of all that is in folders that are kept from reading, each with one of these; None: too many."""
+    """The names of what is kept from reading, and of all that is in it, each with one of these; None: too many."""
     found: dict[str, Found] = {}
     left = _MOST_ENTRIES
     for one in there(rules, links, "read"):
+        found.setdefault(_name_in(one.path), one)
         waiting = [one.path]
         while waiting:
             for entry in links.entries(waiting.pop()):
                 left -= 1
                 if left < 0:
                     return None
-                found.setdefault(entry.path.rpartition("/")[2], one)
+                found.setdefault(_name_in(entry.path), one)
                 if entry.is_folder:
                     waiting.append(entry.path)
     return found
 
 
+def _name_in(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
 def anywhere(text: str, rules: FileRules, links: Links) -> Iterator[Found]:
     """
-    What the relative path *text* may be where nobody knows where it begins; all, if it is empty.
+    What the relative path *text*, whose name may be a glob, may be where nobody knows where it begins.
 
     Raises:
         UnclearPathError: The folders that are kept hold more than is looked at.
@@ -212,14 +219,13 @@ def anywhere(text: str, rules: FileRules, links: Links) -> Iterator[Found]:
     below = links.memory["names below"]
     if below is None:
         raise UnclearPathError("folders that are kept hold more than is looked at")
-    name = text.rstrip("/").rpartition("/")[2]
-    if not text:
-        yield from there(rules, links, "read")
-    elif name in below:
+    name = _name_in(os.path.normpath(text))  # "id/." is id
+    if name in below:
         yield below[name]
+    elif WILDCARD.search(name):
+        yield from islice((one for each, one in below.items() if name_may_meet(name, each, dots=True)), 1)
     for one in rules.globs("read"):
-        last = one.path.rstrip("/").rpartition("/")[2]
-        if not text or name_may_meet(name, last, dots=True):
+        if name_may_meet(name, _name_in(one.path), dots=True):
             yield one
 
 
