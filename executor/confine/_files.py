@@ -104,11 +104,13 @@ def only_as_root(path: str, right: int) -> bool:
         found = os.stat(path)
     except OSError:
         return False
-    if found.st_uid == 0 or found.st_mode & right:
+    if found.st_uid == 0:
         return False
+    to_group, to_others = found.st_mode & right << 3, found.st_mode & right
+    if found.st_gid in (os.getegid(), *os.getgroups()):
+        return not to_group  # what all others may is nothing to whoever is in the group
     # Where a list gives it to others (acl(5)), the group's part of the mode is the most that any of them has.
-    in_group = found.st_gid in (os.getegid(), *os.getgroups()) or _has_list(path)
-    return not (in_group and found.st_mode & right << 3)
+    return not (to_others or (to_group and _has_list(path)))
 
 
 def _has_list(path: str) -> bool:

@@ -270,7 +270,11 @@ def test_copies_of_passwords_and_the_machine_s_own_ticket_are_root_s_secrets(mon
 @as_root
 @pytest.mark.parametrize("profile", ["read", "project"])
 @pytest.mark.parametrize("closed", ["", ".config", ".config/gh", ".config/gh/token"])
-def test_root_has_boxes_whatever_folders_of_others_are_closed(tmp_path, bubblewrap, monkeypatch, profile, closed):
+# Of whoever is in the group, its part of the mode alone counts.
+@pytest.mark.parametrize(("group", "mode"), [(NOBODY, 0o700), (0, 0o705)])
+def test_root_has_boxes_whatever_folders_of_others_are_closed(
+    tmp_path, bubblewrap, monkeypatch, profile, closed, group, mode
+):
     project, home = tmp_path / "project", tmp_path / "homes" / "alice"
     token = home / ".config" / "gh" / "token"
     for folder in (project, token.parent):
@@ -278,8 +282,8 @@ def test_root_has_boxes_whatever_folders_of_others_are_closed(tmp_path, bubblewr
     token.write_text("SECRET")
     for path in (home, *home.rglob("*")):
         path.chmod(0o755)
-        os.chown(path, NOBODY, NOBODY)
-    (home / closed).chmod(0o700)
+        os.chown(path, NOBODY, group)
+    (home / closed).chmod(mode)
     monkeypatch.setattr(_secret_places, "HOMES", (str(home.parent),))
     said = in_a_box(project, f"cat {token}; echo well", profile=profile)
     assert "SECRET" not in said
