@@ -49,19 +49,19 @@ def _pid(shown):
 
 
 def test_at_a_terminal_a_person_is_asked_and_yes_runs_it(terminal):
-    one = terminal("call", "runCommand", "command=echo $((40 + 2))")
-    assert "command: echo $((40 + 2))" in one.read_until(QUESTION)
+    one = terminal("call", "runCommand", "command=echo $((40000 + 2))")
+    assert "command: echo $((40000 + 2))" in one.read_until(QUESTION)
     one.type("yes\n")
     assert one.end() == 0
-    assert one.shown.count("42") == 1  # seen live, and not printed again
+    assert one.shown.count("40002") == 1  # seen live, and not printed again
 
 
 def test_at_a_terminal_no_refuses_it_with_3(terminal):
-    one = terminal("call", "runCommand", "command=echo $((40 + 2))")
+    one = terminal("call", "runCommand", "command=echo $((40000 + 2))")
     one.read_until(QUESTION)
     one.type("n\n")
     assert one.end() == 3
-    assert "42" not in one.shown
+    assert "40002" not in one.shown
 
 
 def test_answer_that_is_not_understood_is_asked_for_again_and_then_a_no(terminal):
@@ -271,14 +271,12 @@ def test_commands_know_nothing_of_what_is_closed(process, closed, words, code):
 
 
 def test_question_can_be_answered_when_stdin_carried_the_arguments(terminal, tmp_path):
-    words = (
-        f"printf '%s' '{{\"command\": \"echo $((40 + 2))\"}}' | {sys.executable} -X dev -m executor call runCommand -"
-    )
-    one = terminal.shell(words)
+    arguments = "printf '%s' '{\"command\": \"echo $((40000 + 2))\"}'"
+    one = terminal.shell(f"{arguments} | {sys.executable} -X dev -m executor call runCommand -")
     one.read_until(QUESTION)
     one.type("y\n")
     assert one.end() == 0
-    assert "42" in one.shown.partition(QUESTION)[2]
+    assert "40002" in one.shown.partition(QUESTION)[2]
     assert "ResourceWarning" not in one.shown  # the terminal that was opened for the question is closed
 
 

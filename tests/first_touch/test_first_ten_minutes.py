@@ -245,7 +245,7 @@ def test_tasks_are_followed_watched_and_stopped(sit_down):
     assert f"toolexec tasks output -f {task}" in shown
     assert task in me.run("toolexec tasks list")
     assert me.run(f"toolexec tasks output -f {task}") == "n1\nn2\nn3\n"
-    assert "exit_code: 0" in me.run(f"toolexec tasks wait {task}")
+    assert "exit code 0" in me.run(f"toolexec tasks wait {task}")
     shown = me.run(f"toolexec tasks show {task}")
     assert "status: completed" in shown
     assert '"method": "detached"' in shown
