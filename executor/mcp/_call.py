@@ -166,7 +166,7 @@ class Call(Generic[T]):
             kind, value = self._mail.get(timeout=self._left())
         except queue.Empty:
             if self._left() == 0:
-                limit = round(self._limit, 1) or self._limit  # what was left of a call's time: 0.99928 of 1
+                limit = round(self._limit, 2) or self._limit  # what was left of a call's time: 0.99928 of 1
                 raise ToolTimeoutError(f"{self.what}: no answer within {limit:g} s") from None
             return "clock", ()  # a person was asked meanwhile
         if kind == "failed":
